@@ -1,4 +1,4 @@
-// The page once the storage is open: notes, and beside them a panel on the same database.
+// Shows the page once the storage is open: the notes, and beside them a panel on the same database.
 
 import { useEffect } from 'preact/hooks';
 import { keepFocus, SEARCH_ID } from './notes/focus.ts';
@@ -33,7 +33,7 @@ export function App() {
   return <Frame isOpen={state.kind !== 'opening'} />;
 }
 
-/** The parts that need no storage appear at once and do not move. */
+/** Shows the parts that need no storage, which appear at once and do not move. */
 function Frame({ isOpen }: { isOpen: boolean }) {
   useEffect(() => {
     if (!isOpen) return;
@@ -95,7 +95,7 @@ function Views({ panel }: { panel: Panel }) {
   );
 }
 
-// Single keys, where no text is being typed.
+// Handles shortcuts of a single key, which apply only where no text is being typed.
 function onShortcut(event: KeyboardEvent): void {
   // In the inspector's shadow root, the event's own target is the inspector.
   const target = event.composedPath()[0] as HTMLElement;

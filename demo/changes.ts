@@ -1,20 +1,20 @@
-// Announces that stored data may have changed: `revision` counts up, and everything that shows data
-// reads it again.
+// Announces that stored data may have changed: `revision` counts up, and every part of the page that shows
+// data reads it again.
 //
-// The source is every commit of the object, of this tab or another. A hidden tab does not read; it
-// catches up when it is shown.
+// It announces every commit of the object, whether of this tab or another. A hidden tab does not read; it catches up
+// when it is shown.
 
 import { signal } from '@preact/signals';
 import type { RemoteStorage } from '../src/index.ts';
 
-/** A live query on a counter of the connection runs after every commit, and a random number differs each time. */
+/** A live query that reports every commit: its counter makes it run again, and its random number differs each time. */
 const EVERY_COMMIT = 'SELECT total_changes(), random()';
 
 export const revision = signal(0);
 
 let missed = false;
 
-/** Calls back after every commit, of whichever tab. Errors are shown by the other readers of the storage. */
+/** Calls back after every commit of any tab. It drops errors, because other readers of the storage show them. */
 export function followCommits(
   storage: Pick<RemoteStorage, 'sql'>,
   onCommit: () => void,
@@ -22,7 +22,7 @@ export function followCommits(
   return storage.sql.live(EVERY_COMMIT).subscribe(onCommit, { onError: () => {} });
 }
 
-/** Reads everything again after every commit. */
+/** Starts to announce every commit of the storage. */
 export function followChanges(storage: RemoteStorage): void {
   followCommits(storage, () => {
     if (document.hidden) missed = true;
@@ -33,7 +33,7 @@ export function followChanges(storage: RemoteStorage): void {
   });
 }
 
-/** Reads everything again. */
+/** Makes every part of the page read its data again. */
 export function refresh(): void {
   missed = false;
   revision.value += 1;

@@ -1,18 +1,18 @@
-// The data set: every named character of Unicode, imported into the same database as the notes.
+// Imports the data set, every named character of Unicode, into the database of the notes, and searches it.
 //
-// A batch is one transaction, which stores rows and, under a key, the progress of the import: both or
-// neither. Rows count as stored once their transaction is durable. Storing a batch again changes
-// nothing, so an import can be stopped, repeated and continued.
+// A batch is one transaction, which stores rows together with the progress of the import under a key. Rows count as
+// stored once their transaction is durable. Storing a batch again changes nothing, so an import can be stopped,
+// repeated and continued.
 
 import type { RemoteStorage } from '../src/index.ts';
 import address from './data/unicode-names.txt?url';
 import { parseSearch } from './notes/search-query.ts';
 import { MARK_END, MARK_START } from './ui/marked-text.tsx';
 
-/** Rows of `data/unicode-names.txt`. */
+/** The number of rows in `data/unicode-names.txt`. */
 export const CHARACTER_COUNT = 40_470;
 
-/** Small enough that saving a note between two batches waits no longer than a blink. */
+/** How many rows a batch has: so few that a note that is saved between two batches waits only for a moment. */
 const BATCH_ROWS = 2000;
 
 const PROGRESS_KEY = 'characters/import';
@@ -33,13 +33,13 @@ const TABLES = [
    END`,
 ];
 
-/** codepoint, name, category, block */
+/** The code point, name, category and block of a character. */
 type CharacterRow = readonly [number, string, string, string];
 
 export interface Character {
   readonly codepoint: number;
   readonly character: string;
-  /** May contain the marks of a search. */
+  /** The name, which may contain the marks of a search. */
   readonly name: string;
   readonly category: string;
   readonly block: string;
@@ -51,13 +51,13 @@ export interface CharacterList {
 }
 
 export interface ImportProgress {
-  /** Rows whose transactions are confirmed. */
+  /** The number of rows whose transactions are durable. */
   readonly rows: number;
   readonly batches: number;
   readonly durationMs: number;
 }
 
-/** How many characters are stored; 0 if there is no table. */
+/** Counts the stored characters; 0 if there is no table. */
 export async function countCharacters(storage: RemoteStorage): Promise<number> {
   const tables = await storage.sql
     .exec(`SELECT name FROM sqlite_schema WHERE name = 'characters'`)
@@ -70,8 +70,8 @@ export async function countCharacters(storage: RemoteStorage): Promise<number> {
 }
 
 /**
- * Stores the whole file in batches. Rejects with the signal's reason if it is aborted; confirmed batches
- * stay.
+ * Stores the whole file in batches. If the signal is aborted, it rejects with the signal's reason, and the batches
+ * that are durable stay.
  */
 export async function importCharacters(
   storage: RemoteStorage,
@@ -106,7 +106,7 @@ export async function importCharacters(
   return progress;
 }
 
-/** Removes the data set, all or nothing. */
+/** Removes the whole data set in one transaction. */
 export async function removeCharacters(storage: RemoteStorage): Promise<void> {
   await storage.transaction(async (txn) => {
     await storage.sql.exec('DROP TABLE IF EXISTS characters_search').ready;
@@ -153,7 +153,7 @@ export async function searchCharacters(
   return { characters, total };
 }
 
-/** "U+0041" */
+/** Formats a code point as in "U+0041". */
 export function formatCodepoint(codepoint: number): string {
   return `U+${codepoint.toString(16).toUpperCase().padStart(4, '0')}`;
 }
@@ -171,7 +171,7 @@ function codepointOf(text: string): number | null {
   const hex = /^u\+?([0-9a-f]{2,6})$/i.exec(query)?.[1];
   if (hex !== undefined && /^u\+|[0-9]/i.test(query)) return Number.parseInt(hex, 16);
   const [first, ...others] = query;
-  // Emoji keyboards may append a variation selector.
+  // A variation selector is allowed after the character, because emoji keyboards may append one.
   const single = first !== undefined && others.every((other) => other === '\uFE0F');
   if (!single || /[a-z]/i.test(first)) return null;
   return first.codePointAt(0)!;
@@ -183,7 +183,7 @@ async function fetchText(signal: AbortSignal): Promise<string> {
   return response.text();
 }
 
-// The form of the file is in data/README.md.
+// The format of the file is described in data/README.md.
 function parseCharacters(text: string): CharacterRow[] {
   const rows: CharacterRow[] = [];
   let codepoint = 0;

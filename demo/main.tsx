@@ -1,4 +1,4 @@
-// Entry of the demo: shows the page and opens the storage.
+// Starts the demo: shows the page and opens the storage.
 
 import { render } from 'preact';
 import { App } from './app.tsx';

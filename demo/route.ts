@@ -1,5 +1,5 @@
-// The panel and the note on screen, kept in the address: the Back button works, and a reload returns to
-// the same place.
+// Keeps the panel and the note on screen in the address, so that the Back button works and a reload returns to the same
+// place.
 
 import { signal } from '@preact/signals';
 
@@ -7,7 +7,7 @@ export const PANELS = ['storage', 'characters'] as const;
 export type Panel = (typeof PANELS)[number];
 
 export interface Route {
-  /** `notes` shows a panel only if there is room for it beside the notes. */
+  /** The panel that is shown; `notes` shows the notes, and a panel only if there is room beside them. */
   readonly view: 'notes' | Panel;
   readonly note: number | 'new' | null;
 }
@@ -28,7 +28,7 @@ export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'repl
   route.value = next;
 }
 
-/** Shows the notes; wide screens already show them beside every panel. */
+/** Shows the notes on a narrow screen; wide screens already show them beside every panel. */
 export function showNotes(change: Partial<Pick<Route, 'note'>>, how: 'push' | 'replace'): void {
   const beside = matchMedia('(min-width: 1180px)').matches;
   navigate(beside ? change : { view: 'notes', ...change }, how);

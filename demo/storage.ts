@@ -1,4 +1,4 @@
-// The demo's connection to its one object, as a state that the page can show.
+// Connects the demo to its one object, and keeps the state of the connection for the page to show.
 //
 // Two handles are open on the object: one for everything the user does, one for the import. Every call
 // on a handle joins its open transaction, and a note saved during an import must not be undone
@@ -16,13 +16,13 @@ import { type Problem, problemOf } from './ui/problem.ts';
 
 export const OBJECT_NAME = 'notes';
 
-/** In the history, the label of what the user does with notes. */
+/** The label in the history of the user's changes to notes. */
 export const NOTES_LABEL = 'notes';
 
 /** A pause in typing that begins a new step of undo. */
 const TYPING_PAUSE_MS = 1500;
 
-/** Codes of errors that concern the connection, not the call. */
+/** The codes of errors that concern the connection and not the call. */
 const LOST = new Set(['CONNECTION_CLOSED', 'STORAGE_LOCKED', 'WORKER_FAILED']);
 
 interface Handles {
@@ -41,16 +41,16 @@ export const connection = signal<Connection>({ kind: 'opening' });
 
 let handles: Handles | null = null;
 
-/** The changes of this tab that can be taken back; null until the storage is open. */
+/** The changes of this tab that can be undone; null until the storage is open. */
 export const undoing = signal<UndoStack | null>(null);
 
-/** The handle for everything the user does. */
+/** Returns the handle for everything the user does. */
 export function storage(): RemoteStorage {
   if (handles === null) throw new Error('The storage is not open yet.');
   return handles.main;
 }
 
-/** The second handle on the same object, for long transactions. */
+/** Returns the second handle on the same object, for long transactions. */
 export function bulkStorage(): RemoteStorage {
   if (handles === null) throw new Error('The storage is not open yet.');
   return handles.bulk;
@@ -65,7 +65,7 @@ export async function connect(): Promise<void> {
   try {
     handles ??= await openHandles();
     await createNoteTables(handles.main);
-    // Saves that follow each other while somebody types are taken back together. An import is not.
+    // Saves that follow each other while somebody types are undone together. An import cannot be undone.
     undoing.value ??= undoStack(handles.main, {
       groupMs: TYPING_PAUSE_MS,
       filter: ({ by }) => by?.label === NOTES_LABEL,
@@ -78,7 +78,7 @@ export async function connect(): Promise<void> {
   }
 }
 
-/** The problem to show for a failed call. If the connection was lost, also connects again. */
+/** Returns the problem to show for a failed call, and connects again if the connection was lost. */
 export function problemOfCall(error: unknown): Problem {
   const problem = problemOf(error);
   if (LOST.has(problem.code) && connection.value.kind === 'open') {

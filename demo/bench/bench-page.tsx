@@ -1,4 +1,4 @@
-// The page of the benchmark: the contenders, a run with its progress, and the result.
+// Shows the page of the benchmark: the contenders, a run with its progress, and the result.
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';

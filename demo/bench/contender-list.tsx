@@ -1,5 +1,4 @@
-// The contenders, the meaning of a settled write for each, and the contenders that cannot take part
-// here.
+// Lists the contenders, says what a settled write means for each, and names those that cannot take part here.
 
 import { SMALL_CONTENDERS } from './contenders.ts';
 import { absent, CONTENDERS } from './run.ts';

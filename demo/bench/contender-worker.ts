@@ -1,4 +1,4 @@
-// The worker's side of a contender: answers calls of its store, and times rows without the calls.
+// Serves a contender in its worker: answers calls of its store, and times rows of the table without those calls.
 
 import { answerCalls } from './rpc.ts';
 import { Stopwatch } from './stopwatch.ts';

@@ -1,18 +1,18 @@
-// The contenders that a page can run by itself, each in its best durable configuration.
+// Defines the contenders that a page can run by itself, each in its best durable configuration.
 
 import type { Configuration } from './store.ts';
 
 export interface Contender {
-  /** As the table calls it. */
+  /** The name of the contender in the table. */
   readonly name: string;
-  /** The library: its scripts. */
+  /** Names the library, and so the scripts that are loaded. */
   readonly kit: string;
   readonly configuration: Configuration;
-  /** A write is on disk when it is acknowledged. */
+  /** Whether a write is on disk when it is acknowledged. */
   readonly durable: boolean;
 }
 
-/** The subject of the comparison. */
+/** The contender that all others are compared with: this package. */
 export const OURS = 'ctx-storage';
 export const LIMITS = 'limit';
 
@@ -20,7 +20,7 @@ export function contender(name: string, kit: string, more: Partial<Configuration
   return {
     name,
     kit,
-    // The names of its stored data begin like this too; nothing else of the origin does.
+    // The names of the contender's stored data begin with this text, which nothing else of the origin does.
     configuration: { name: `bench-${name.replaceAll(/[^a-z]+/gi, '-')}`, ...more },
     durable: more.variant !== 'relaxed',
   };

@@ -1,4 +1,4 @@
-// The data that every contender stores.
+// Makes the data that every contender stores.
 
 import type { NewRow } from './store.ts';
 
@@ -26,7 +26,7 @@ export function randomKey(): string {
 }
 
 /**
- * Bytes that no round has stored before: a write of data that is stored already may cost nothing.
+ * Returns bytes that no round has stored before, because a write of data that is stored already may cost nothing.
  */
 export function freshValue(length = 100): Uint8Array {
   const from = randomBelow(POOL_BYTES - length);
@@ -43,7 +43,7 @@ export function row(i: number): NewRow {
   return { a: `name of row ${i}`, b: i * 1.5, c: i };
 }
 
-/** Rows that no round has stored before. */
+/** Returns rows that no round has stored before. */
 export function freshRows(): NewRow[] {
   const salt = Math.random();
   return Array.from({ length: ROW_COUNT }, (_, i) => ({
@@ -56,7 +56,7 @@ export function word(i: number): string {
   return `w${i % WORD_COUNT}`;
 }
 
-/** The same documents for all. */
+/** Returns the documents to search, which are the same for all contenders. */
 export function documents(): string[] {
   let state = 7;
   const next = () => (state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff) >> 8;

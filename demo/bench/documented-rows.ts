@@ -6,7 +6,7 @@ import type { RatioRow } from './peer-row.ts';
 
 const HEAD = '| row | where | ours | best durable peer | ours / peer | limit | ours / limit |';
 
-/** The ratios without their ranges. @throws Error if the document has no table of peers */
+/** Reads the ratios without their ranges. @throws Error if the document has no table of peers */
 export function documentedRows(markdown: string): RatioRow[] {
   const lines = markdown.split('\n');
   const head = lines.indexOf(HEAD);
@@ -29,7 +29,7 @@ export function documentedRows(markdown: string): RatioRow[] {
   });
 }
 
-/** The document's paragraph about its machine, without the ranges, which are not shown. @throws Error if it has none */
+/** Reads the paragraph about the machine, without its ranges, which are not shown. @throws Error if there is none */
 export function machineOf(markdown: string): string {
   const paragraph = markdown.split(/\n{2,}/).find((one) => one.startsWith('Measured on '));
   if (paragraph === undefined) throw new Error('docs/benchmarks.md does not name its machine.');

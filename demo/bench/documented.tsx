@@ -1,4 +1,4 @@
-// The figures of the documents, which stand where the result will be until this browser has one.
+// Shows the figures of the documents where the result will be, until this browser has a result.
 
 import text from '../../docs/benchmarks.md?raw';
 import { documentedRows, machineOf } from './documented-rows.ts';

@@ -5,7 +5,7 @@ export class Ends {
   readonly #ends: (() => void)[] = [];
   #hasEnded = false;
 
-  /** Called at the end; at once if that is over. */
+  /** Adds a function to call at the end; calls it at once if the run has ended already. */
   add(end: () => void): void {
     if (this.#hasEnded) end();
     else this.#ends.push(end);
@@ -16,7 +16,7 @@ export class Ends {
     return worker;
   }
 
-  /** The last that was added ends first. */
+  /** Calls all added functions, the last one first. */
   end(): void {
     this.#hasEnded = true;
     for (const end of this.#ends.reverse()) end();

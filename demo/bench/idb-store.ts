@@ -1,10 +1,10 @@
-// IndexedDB through idb: objects in stores, one transaction a write.
+// Implements the measured store on IndexedDB through the library idb, with one transaction for each write.
 
 import { openDB } from 'idb';
 import { ENTRY_COUNT, freshValue, key, ROW_COUNT, row } from './data.ts';
 import type { Store } from './store.ts';
 
-/** `durability` is `strict`, which flushes each transaction, or `relaxed`, which does not. */
+/** Opens the store. `durability` is `strict`, which flushes each transaction, or `relaxed`, which does not. */
 export async function idbStore(name: string, durability: string): Promise<Store> {
   const db = await openDB(name, 1, {
     upgrade(created) {
@@ -12,7 +12,7 @@ export async function idbStore(name: string, durability: string): Promise<Store>
       created.createObjectStore('t', { keyPath: 'id' });
       created.createObjectStore('u', { keyPath: 'id', autoIncrement: true });
     },
-    // Whoever deletes the database need not wait.
+    // The database closes when somebody wants to delete it, who would otherwise wait.
     blocking: (_current, _blocked, event) => (event.target as IDBDatabase).close(),
   });
   const write = async (store: string, puts: Iterable<[value: unknown, key?: string]>) => {

@@ -1,4 +1,4 @@
-// IndexedDB from a worker.
+// Serves the IndexedDB contender from a worker.
 
 import { serveStore } from './contender-worker.ts';
 import { idbStore } from './idb-store.ts';

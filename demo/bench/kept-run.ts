@@ -1,16 +1,16 @@
-// The result of the last whole run, kept in this browser for the next visit.
+// Keeps the result of the last complete run in this browser for the next visit.
 
 import type { PeerRow } from './peer-row.ts';
 
-/** Facts about the browser that a run has found; the date is that of its start. */
+/** Facts about the browser during a run; `date` is that of the run's start. */
 export interface Circumstances {
   readonly date: string;
   readonly browser: string;
   readonly cores: number;
   readonly rounds: number;
-  /** The storage below this package. */
+  /** The medium that this package stored on, such as OPFS. */
   readonly medium: string | null;
-  /** The browser slows down tabs that nobody sees. */
+  /** Whether the tab was hidden during the run, when browsers slow it down. */
   readonly wasHidden: boolean;
 }
 
@@ -21,24 +21,24 @@ export interface KeptRun {
 }
 
 const KEY = 'ctx-storage-bench';
-/** Counts up when the form of a kept run changes. */
+/** The version of the stored format; it counts up when the format changes. */
 const FORM = 1;
 
 export function keepRun(run: KeptRun): void {
   try {
     localStorage.setItem(KEY, JSON.stringify({ form: FORM, ...run }));
   } catch {
-    // Full, or forbidden: the result is on the page until it is closed.
+    // The browser's storage is full or forbidden; the result stays on the page until that is closed.
   }
 }
 
-/** The kept run; null if there is none of this form. */
+/** Reads the stored run; null if there is none in this format. */
 export function readRun(): KeptRun | null {
   try {
     const found = JSON.parse(localStorage.getItem(KEY) ?? 'null') as { form?: number } | null;
     return found?.form === FORM ? (found as unknown as KeptRun) : null;
   } catch {
-    // Forbidden, or not JSON: another page of this origin wrote it.
+    // The storage is forbidden, or the text is not JSON because another page of this origin wrote it.
     return null;
   }
 }

@@ -1,17 +1,17 @@
 // Removes the data of a run: its folders and files of the private file system, its databases, and nothing else.
 //
-// Knows only the names under which contenders store.
+// It finds the data by the names under which contenders store.
 
 import { SMALL_CONTENDERS } from './contenders.ts';
 
-/** A browser lets go of a worker's files a moment after the worker has ended. */
+/** How long to wait for the files of an ended worker, which the browser releases a moment later. */
 const RELEASE_MS_MAX = 5000;
 const RETRY_MS = 100;
 
-/** This package notes the medium of each directory here; other directories of the origin have entries too. */
+/** The database in which this package records the medium of each directory, also of those that are not removed. */
 const MEDIA = { database: 'ctx-storage-media', store: 'media' };
 
-/** The data that could not be removed, in words; empty if all is gone. */
+/** Removes the data and returns descriptions of what could not be removed; empty if all is gone. */
 export async function removeLeftovers(): Promise<string[]> {
   const { ours, idbStrict, idbRelaxed, sahpoolWal, limits } = SMALL_CONTENDERS;
   const directory = ours.configuration.name;

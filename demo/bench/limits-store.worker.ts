@@ -1,5 +1,5 @@
-// The least that each operation can cost: a message for a call of a page, one write and one flush of a file for
-// a durable write, a prepared statement of SQLite in memory for a query. Keeps nothing else.
+// Measures the least that each operation can cost: a message for a call of a page, one write and one flush of a file
+// for a durable write, a prepared statement of SQLite in memory for a query.
 
 import sqlite3InitModule from '@sqlite.org/sqlite-wasm';
 import { ENTRY_COUNT, freshValue, key, ROW_COUNT, row } from './data.ts';
@@ -7,7 +7,7 @@ import { STATEMENTS, TABLES } from './statements.ts';
 import type { Store } from './store.ts';
 
 const FILE_BYTES = 1 << 24;
-/** Bytes that a commit writes next to the value: the place of the value, and a checksum. */
+/** How many bytes a commit writes in addition to the value: the place of the value, and a checksum. */
 const OVERHEAD_BYTES = 230;
 const ROW_BYTES = 45;
 
@@ -45,7 +45,7 @@ export async function limitsStore(name: string): Promise<Store> {
   };
 }
 
-/** Writes other bytes each time to a file that has its length, round and round, and flushes. */
+/** Returns a function that overwrites part of a file of fixed length with new bytes, in a circle, and flushes. */
 async function writer(name: string): Promise<(length: number) => void> {
   const root = await navigator.storage.getDirectory();
   const file = await (await root.getFileHandle(name, { create: true })).createSyncAccessHandle();

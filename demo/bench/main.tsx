@@ -1,4 +1,4 @@
-// Entry of the benchmark's page.
+// Starts the benchmark's page.
 
 import { render } from 'preact';
 import { keepOffline } from '../offline/register.ts';

@@ -1,4 +1,4 @@
-// The official SQLite build on its OPFS pool of access handles, with prepared statements.
+// Measures the official SQLite build on its OPFS pool of access handles, with prepared statements.
 
 import sqlite3InitModule, { type PreparedStatement } from '@sqlite.org/sqlite-wasm';
 import { serveStore } from './contender-worker.ts';
@@ -11,7 +11,7 @@ import {
   type Value,
 } from './statements.ts';
 
-// The other VFSs would start workers of their own.
+// The other VFSs of the build are disabled, because they would start workers of their own.
 Object.assign(globalThis, {
   sqlite3ApiConfig: { disable: { vfs: { opfs: true, 'opfs-wl': true, kvvfs: true } } },
 });
@@ -39,7 +39,7 @@ serveStore(async ({ name, journal = 'delete' }) => {
       try {
         statement.step();
       } finally {
-        statement.reset(); // also after a full disk, or it could not be used again
+        statement.reset(); // is needed after a full disk, too, for the statement to be used again
       }
     },
     one: (name, values) => {

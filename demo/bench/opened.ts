@@ -1,21 +1,21 @@
-// A contender that is open: its stores, and the time of a row on each.
+// Describes an open contender: its stores, and how a row of the table is timed on each.
 
 import { type Place, ROWS } from './rows.ts';
 import { Stopwatch } from './stopwatch.ts';
 import type { Store } from './store.ts';
 
 export interface Opened {
-  /** Called by the page. */
+  /** The store that the page calls. */
   readonly page: Store;
-  /** Called by the page, through methods of a class. */
+  /** The store that the page calls through methods of a class. */
   readonly class?: Store;
-  /** Times a row in the worker, and gives microseconds; absent if code cannot run there. */
+  /** Times a row in the worker and resolves to microseconds; absent if code cannot run there. */
   readonly timeInWorker?: (row: string) => Promise<number | null>;
-  /** Fills the worker's store, if it is not the page's. */
+  /** Fills the worker's store; absent if the page's store is the same one. */
   readonly fillInWorker?: () => Promise<void>;
 }
 
-/** Microseconds of one `once` of a row; null if the contender does not take part. */
+/** Returns the microseconds of one call of a row's `once`; null if the contender does not take part in the row. */
 export type TimeRow = (row: string, place: Place) => Promise<number | null>;
 
 export async function fillStores({ page, fillInWorker }: Opened): Promise<void> {

@@ -10,12 +10,12 @@ import { classOf, storeOf } from './ours-store.ts';
 import { openRemote, timeInWorker } from './remote.ts';
 import type { Configuration } from './store.ts';
 
-/** How long a contender may take to open and to fill its tables, on a slow device too. */
+/** How long a contender may take to open and to fill its tables, even on a slow device. */
 const OPEN_MS_MAX = 30_000;
 
 export interface Running {
   readonly time: TimeRow;
-  /** The storage below this package; null for other contenders. */
+  /** The medium that this package stores on; null for other contenders. */
   readonly medium: string | null;
 }
 
@@ -55,7 +55,7 @@ const OPENERS: Readonly<
 };
 
 /**
- * Opens the contender. Everything opened so far ends with `ends`. @throws the contender's error when
+ * Opens the contender, and adds to `ends` how each part of it is closed. @throws the contender's error when
  * it refuses
  */
 export async function openContender(

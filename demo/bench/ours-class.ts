@@ -1,4 +1,4 @@
-// This package inside an object: the store that a class has, and methods for a page's calls.
+// Measures this package inside an object: the store that a class has, and methods for a page's calls.
 
 import { DurableObject } from '../../worker/start/entries/objects.ts';
 import { documents, ENTRY_COUNT, freshValue, key, ROW_COUNT, row } from './data.ts';
@@ -22,7 +22,7 @@ export class Bench extends DurableObject {
     return await this.#store.commits!();
   }
 
-  // A reply waits until the write is durable.
+  // The method need not await the write, because its reply waits until the write is durable.
   put(key: string, value: Uint8Array): void {
     this.ctx.storage.put(key, value);
   }

@@ -1,4 +1,4 @@
-// This package from a page: through a handle of a storage, and through calls of a class.
+// Measures this package from a page: through a handle of a storage, and through calls of a class.
 
 import type { DurableObjectStub, RemoteStorage } from '../../src/index.ts';
 import { documents, ENTRY_COUNT, freshValue, key, ROW_COUNT, row } from './data.ts';
@@ -7,7 +7,7 @@ import type { Bench } from './ours-class.ts';
 import { STATEMENTS, TABLES } from './statements.ts';
 import type { Store } from './store.ts';
 
-/** The calls of a contender that has a class, in addition to its page's store. */
+/** Returns the parts of a contender with a class that are called through the class. */
 export function classOf(stub: DurableObjectStub<Bench>): Omit<Opened, 'page'> {
   return {
     class: {

@@ -1,4 +1,4 @@
-// The worker with the class that is measured.
+// Serves the class that is measured, from the worker of its objects.
 
 import { serve } from '../../worker/start/entries/objects.ts';
 import { Bench } from './ours-class.ts';

@@ -1,10 +1,10 @@
-// The measurements of a row as one line of the result: medians, and ratios to the best peer and to the limit.
+// Turns the measurements of a row into a line of the result: medians, and ratios to the best peer and to the limit.
 
 import { type Contender, LIMITS, OURS } from './contenders.ts';
 import { median } from './median.ts';
 import type { Measured } from './rounds.ts';
 
-/** One row of the result. Times in microseconds, medians of the rounds; null where nothing was measured. */
+/** One row of the result. Times are medians of the rounds in microseconds, and null where nothing was measured. */
 export interface PeerRow {
   readonly row: string;
   readonly place: string;
@@ -24,7 +24,7 @@ export interface RatioRow {
   readonly toLimit: string;
 }
 
-/** Contenders that are not peers: this package, and entries that are not libraries. */
+/** The contenders that are not peers: this package itself, and entries that are not libraries. */
 const NO_PEERS = ['ours', 'limits', 'comlink'];
 
 export function peerRow(
@@ -64,7 +64,7 @@ export function ratioRow(measured: PeerRow): RatioRow {
   };
 }
 
-/** A time of a table; a dash where nothing was measured. */
+/** Formats a time for a table, as a dash if nothing was measured. */
 export function timeText(microseconds: number | undefined): string {
   return microseconds === undefined ? '–' : inUnits(microseconds);
 }

@@ -1,4 +1,4 @@
-// The table of ratios: of the last run in this browser, or of the documents.
+// Shows a table of ratios, either of the last run in this browser or of the documents.
 
 import type { ComponentChildren } from 'preact';
 import type { RatioRow } from './peer-row.ts';

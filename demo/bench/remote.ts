@@ -1,4 +1,4 @@
-// A contender that has only a worker's side, from a page: one message a call.
+// Makes the store of a page for a contender that runs only in a worker: each call is one message.
 
 import type { Opened } from './opened.ts';
 import { callsOf } from './rpc.ts';
@@ -13,7 +13,7 @@ export async function openRemote(worker: Worker, configuration: Configuration): 
   return { page: page as unknown as Store, timeInWorker: (row) => calls('time', row) };
 }
 
-/** The worker of a store that the page has opened by itself. */
+/** Times rows in the worker of a store that the page has opened by itself. */
 export async function timeInWorker(worker: Worker, configuration: Configuration) {
   const calls = callsOf(worker);
   await calls('open', configuration);

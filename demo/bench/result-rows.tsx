@@ -1,4 +1,4 @@
-// The result: one table of ratios, and for each row the medians of all, as bars with their numbers.
+// Shows the result: one table of ratios, and for each row the medians of all contenders as bars with their numbers.
 //
 // Invariant: every number that a bar shows is in the text of its table too.
 

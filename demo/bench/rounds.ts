@@ -1,23 +1,23 @@
-// Rounds of all contenders in alternation, so that other load of the machine affects all of them.
+// Measures all contenders in alternating rounds, so that other load of the machine affects all of them.
 
 import { LIMITS } from './contenders.ts';
 import type { TimeRow } from './opened.ts';
 import type { Place, Row } from './rows.ts';
 
-/** One row in one place: microseconds of each round, by contender. */
+/** The measurements of one row in one place: the microseconds of each round, by contender. */
 export interface Measured {
   readonly name: string;
   readonly place: Place | 'visit';
   readonly rounds: ReadonlyMap<string, readonly number[]>;
 }
 
-/** Who takes part in the rounds. */
+/** A contender that takes part in the rounds. */
 export interface Taker {
   readonly name: string;
   readonly time: TimeRow;
 }
 
-/** The first contender to run is another one in each round; the first round only warms up. */
+/** Measures a row. Each round begins with another contender, and the first round only warms up. */
 export async function measureRow(
   { name, isFreeInWorker = false }: Row,
   place: Place,

@@ -1,4 +1,4 @@
-// The rows of the table: their work, and where it runs. Times are of one `once`.
+// Defines the rows of the table: the work of each, and where it runs. The table shows the time of one `once`.
 
 import {
   freshRows,
@@ -13,24 +13,24 @@ import {
 import type { Answer, Entry, Store } from './store.ts';
 
 /**
- * Who makes the calls: a page; a page that calls methods of a class (of contenders without classes, the same as
- * `page`); or code in the worker, beside the database.
+ * Where the calls come from: a page; a page that calls methods of a class (for contenders without classes the same
+ * as `page`); or code in the worker that has the database.
  */
 export type Place = 'page' | 'class' | 'worker';
 
 export interface Row {
   readonly name: string;
   readonly places: readonly Place[];
-  /** The method that a contender must have to take part. */
+  /** The method that a contender's store must have to take part in the row. */
   readonly needs: keyof Store;
-  /** Nothing is the least that it can cost in a worker, only the message to a page. */
+  /** Whether the work can cost nothing in a worker, so that only the message of a page is its limit. */
   readonly isFreeInWorker?: boolean;
   /** The least number of commits that `once` makes. */
   readonly commits?: number;
-  /** Stores the data that `once` needs in addition to the data of every store. */
+  /** Stores the data that this row's `once` needs beyond the data that every store is filled with. */
   prepare?(store: Store): Answer<unknown>;
   once(store: Store): unknown;
-  /** @throws Error when the last `once` has not stored its write */
+  /** Checks that the last `once` has stored its write. @throws Error if it has not */
   check?(store: Store): Promise<void>;
 }
 

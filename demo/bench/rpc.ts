@@ -1,14 +1,15 @@
-// The thinnest call from a page to a worker: the code of a careful user whose library has only a worker's side.
-// One message per call and one per result; no proxy, no promise on the worker's side unless the answer is one.
+// Implements the cheapest call from a page to a worker, as a careful user would whose library runs only in a worker.
+// A call is one message and its result another; there is no proxy, and no promise in the worker unless a method
+// returns one.
 
 type Functions = Readonly<Record<string, (...parameters: never[]) => unknown>>;
 type Call = readonly [id: number, name: string, parameters: readonly unknown[]];
 type Reply = readonly [id: number, result: unknown, fault?: string];
 
-/** In a worker: answers calls of these functions. */
+/** Answers, in a worker, the calls of these functions. */
 export function answerCalls(functions: Functions): void {
   const reply = (...message: Reply) => self.postMessage(message);
-  // The stack begins with the error in Chromium only.
+  // Only Chromium puts the error's message at the head of the stack.
   const fail = (id: number, error: unknown) =>
     reply(id, null, `${error}\n${(error as Error | null)?.stack ?? ''}`);
   self.onmessage = ({ data: [id, name, parameters] }: MessageEvent<Call>) => {
@@ -25,7 +26,7 @@ export function answerCalls(functions: Functions): void {
   };
 }
 
-/** On a page: calls the methods that a worker answers. */
+/** Returns, on a page, an object whose methods call those that a worker answers. */
 export function callsOf(
   worker: Worker,
 ): (name: string, ...parameters: unknown[]) => Promise<never> {
@@ -37,7 +38,7 @@ export function callsOf(
     if (fault === undefined) resolve(result as never);
     else reject(new Error(fault));
   };
-  // A script that does not load gives no message.
+  // The event of a script that does not load has no message.
   worker.onerror = ({ message = 'its script could not be loaded' }) => {
     for (const { reject } of pending.values()) reject(new Error(`worker: ${message}`));
   };

@@ -1,4 +1,4 @@
-// A run of the benchmark in this page, as a state that the page can draw, from the start until everything is removed.
+// Runs the benchmark in this page and keeps its state for the page to draw, from the start until all data is removed.
 //
 // Invariant: one tab of the origin runs at a time, because all of them store under the same names; however a run ends,
 // its workers end before their data is removed.
@@ -17,7 +17,7 @@ const LOCK = 'ctx-storage-bench';
 
 export const CONTENDERS: readonly Contender[] = Object.values(SMALL_CONTENDERS);
 
-/** A row in one of its places. */
+/** A row to measure, in one of the places where its work can run. */
 export interface Wanted {
   readonly row: Row;
   readonly place: Place;
@@ -46,7 +46,7 @@ const kept = readRun();
 export const phase = signal<Phase>({ kind: 'idle' });
 export const results = signal<readonly PeerRow[]>(kept?.rows ?? []);
 export const circumstances = signal<Circumstances | null>(kept?.circumstances ?? null);
-/** Why contenders do not take part, by name. */
+/** The reasons why contenders do not take part, by the name of the contender. */
 export const absent = signal<Readonly<Record<string, string>>>(kept?.absent ?? {});
 
 class Stopped extends Error {}
@@ -54,16 +54,16 @@ class Stopped extends Error {}
 let stopRun: () => void = () => {};
 let earlierRemoved: Promise<void> = Promise.resolve();
 
-/** Ends the current run; measurements so far stay on the page. */
+/** Ends the current run; its measurements so far stay on the page. */
 export function stop(): void {
   phase.value = { kind: 'stopping' };
   stopRun();
 }
 
-/** Measures these rows. The outcome is in the signals. */
+/** Measures these rows and reports the outcome in the signals of this module. */
 export async function run(wanted: readonly Wanted[], roundCount: number): Promise<void> {
   phase.value = { kind: 'running', said: 'Opening…', done: 0, of: 1 };
-  await earlierRemoved; // this page holds the lock meanwhile
+  await earlierRemoved; // the removal holds the lock that the run asks for next
   await navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
     if (lock === null) {
       phase.value = { kind: 'busy' };
@@ -86,7 +86,7 @@ async function attempt(wanted: readonly Wanted[], roundCount: number): Promise<P
   await removeLeftovers();
   const ends = new Ends();
   const { promise: stopped, reject } = Promise.withResolvers<never>();
-  stopped.catch(() => {}); // nobody may be waiting
+  stopped.catch(() => {}); // prevents an unhandled rejection when nobody waits
   stopRun = () => reject(new Stopped());
   const noteHidden = () => {
     if (document.hidden) circumstances.value = { ...circumstances.value!, wasHidden: true };
@@ -136,7 +136,7 @@ async function openAll(ends: Ends, stopped: Promise<never>): Promise<Taker[]> {
   return takers.map((taker) => ({ ...taker, time: untilItFails(taker) }));
 }
 
-/** A contender that fails takes part no longer; the others go on. */
+/** Wraps a contender's timing so that a failure excludes it from the rest of the run, while the others go on. */
 function untilItFails({ name, time }: Taker): Taker['time'] {
   return async (row, place) => {
     if (absent.value[name] !== undefined) return null;

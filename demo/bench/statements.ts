@@ -1,6 +1,6 @@
-// A store of statements that are prepared once: the common part of SQLite and Postgres.
+// Implements the measured store by statements that are prepared once, for both SQLite and Postgres.
 //
-// A driver that answers synchronously does not wait.
+// No call waits for a driver that answers synchronously.
 
 import { documents, ENTRY_COUNT, freshValue, key, ROW_COUNT, row } from './data.ts';
 import type { Answer, Store } from './store.ts';
@@ -35,11 +35,11 @@ export type StatementName = keyof typeof STATEMENTS;
 
 export interface Driver {
   run(name: StatementName, values?: readonly Value[]): Answer<void>;
-  /** The first column of the first row. */
+  /** Runs the statement and returns the first column of its first row. */
   one(name: StatementName, values?: readonly Value[]): Answer<Value | undefined>;
-  /** All rows, as arrays. */
+  /** Runs the statement and returns all rows as arrays. */
   all(name: StatementName, values?: readonly Value[]): Answer<Value[][]>;
-  /** All rows of `scan`, as objects. */
+  /** Runs `scan` and returns all rows as objects. */
   objects(): Answer<{ a: string }[]>;
 }
 

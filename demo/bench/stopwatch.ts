@@ -1,25 +1,25 @@
-// Times one round of a row on one store: as many consecutive calls as fill a span of time; the first round
-// finds their number. Then the round checks that its writes are stored.
+// Times one round of a row on one store: as many consecutive calls as fill a span of time, whose number the first
+// round finds. At its end, the round checks that its writes are stored.
 
 import { ROWS } from './rows.ts';
 import type { Store } from './store.ts';
 
-/** Long beside a tick of the clock (0.1 ms), short enough for many rounds. */
+/** How long a round takes: long in comparison with a tick of the clock (0.1 ms), short enough for many rounds. */
 const ROUND_MS = 100;
 /**
- * Browsers compile functions that are called often; until then a call is slower: measured from a page, 1.4 to 2 times
- * for the first two hundred gets, of every contender.
+ * How long the warm-up takes. Browsers compile functions only after many calls: until then every contender was 1.4 to
+ * 2 times slower, measured over its first two hundred gets from a page.
  */
 const WARM_MS = 400;
-/** From here on, a tick of the clock is small in comparison with the measurement. */
+/** The shortest measurement in comparison with which a tick of the clock is small. */
 const TOLD_MS = 15;
-/** A call that takes longer is timed once. */
+/** A call that takes longer than this is timed only once. */
 const SLOW_MS = 1000;
 
 export class Stopwatch {
   readonly #store: Store;
   readonly #counts = new Map<string, number>();
-  /** Microseconds of rows that take too long to be repeated. */
+  /** The microseconds of the rows that take too long to be repeated, by name. */
   readonly #slow = new Map<string, number>();
 
   constructor(store: Store) {
@@ -27,8 +27,8 @@ export class Stopwatch {
   }
 
   /**
-   * Microseconds of one `once`; null if the store has no such operation. The first call for a row only warms up.
-   * @throws Error when a round that writes has committed less than it was to
+   * Resolves to the microseconds of one `once`; null if the store lacks the operation. The first call only warms up.
+   * @throws Error when a round of writes has made fewer commits than it must
    */
   async time(name: string): Promise<number | null> {
     const row = ROWS.find((row) => row.name === name)!;
@@ -59,7 +59,7 @@ export class Stopwatch {
   }
 }
 
-/** Milliseconds of a call, from the last calls of the warm-up. */
+/** Warms up and returns the milliseconds of one call, measured over the last calls. */
 async function warm(once: () => unknown): Promise<number> {
   let callMs = 0;
   for (let count = 1, warmMs = 0; warmMs < WARM_MS; ) {

@@ -1,4 +1,4 @@
-// The checker in a worker of its own: TypeScript is megabytes, and code can keep it busy without end.
+// Runs the checker in a worker of its own, because TypeScript has megabytes and code can keep it busy without end.
 
 import { expose } from 'comlink';
 import { Checker } from './checker.ts';
@@ -6,7 +6,7 @@ import { Checker } from './checker.ts';
 const checker = new Checker();
 
 const api = {
-  /** Answers when the worker is loaded. */
+  /** Resolves once the worker is loaded. */
   ready: () => {},
   check: (...asked: Parameters<Checker['check']>) => checker.check(...asked),
   suggest: (...asked: Parameters<Checker['suggest']>) => checker.suggest(...asked),

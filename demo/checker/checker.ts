@@ -1,8 +1,8 @@
-// TypeScript's language service over code that is given as texts: mistakes, suggestions and explanations, as plain data.
+// Finds mistakes, suggestions and explanations for code that is given as texts, by TypeScript's language service.
 //
 // Invariant: an answer concerns exactly the texts of its question. Types that are not written are inferred, so that
-// JavaScript in a `.ts` file is no mistake. Does not know the worker that it runs in. TypeScript 6 is the last whose
-// compiler is JavaScript.
+// JavaScript in a `.ts` file is no mistake. This module does not depend on the worker that it runs in. TypeScript 6 is
+// the last version whose compiler is JavaScript.
 
 import ts from 'typescript-6';
 import {
@@ -25,7 +25,7 @@ export interface TypeMistake {
   readonly message: string;
 }
 
-/** A name that can stand at a place. */
+/** A name that the editor suggests at a place in the code. */
 export interface Suggestion {
   readonly label: string;
   readonly kind:
@@ -37,26 +37,26 @@ export interface Suggestion {
     | 'property'
     | 'type'
     | 'variable';
-  /** It is a member, or declared in the code: it comes before globals. */
+  /** Whether the name is a member or is declared in the code, and so is listed before globals. */
   readonly isNear: boolean;
 }
 
-/** A name explained. */
+/** The explanation of a name. */
 export interface Explanation {
-  /** Its declaration in a line or more. */
+  /** The declaration of the name, in one or more lines. */
   readonly signature: string;
-  /** Its documentation; empty if it has none. */
+  /** The documentation of the name; empty if it has none. */
   readonly text: string;
 }
 
-/** The name at a place explained, and where it stands, as offsets. */
+/** The explanation of the name at a place, with the offsets where the name begins and ends. */
 export interface Described extends Explanation {
   readonly from: number;
   readonly to: number;
 }
 
 const PROJECT = '/project/';
-/** Declares `env`: the classes of the code are the members. */
+/** The file that declares `env`, whose members are the classes of the code. */
 const ENV_FILE = `${PROJECT}.env.d.ts`;
 const MAIN_NAMES = ['main', 'index', 'worker'];
 
@@ -78,22 +78,23 @@ const OPTIONS: ts.CompilerOptions = {
 
 const { Error: ERROR } = ts.DiagnosticCategory;
 
-/** The codes of types that are not written. The option `noImplicitAny` stays: without it, nothing fits into `[]`. */
+/** Matches the codes of errors about types that are not written, which are ignored. The option `noImplicitAny` that
+ * causes them stays on, because without it no element fits into `[]`. */
 const IMPLICIT_ANY = /^7\d{3}$/;
 
-/** Most mistakes that are told, and letters of each. */
+/** How many mistakes are reported at most, and how many letters of each. */
 const MISTAKES_MAX = 50;
 const LETTERS_MAX = 1000;
-/** How TypeScript orders globals and keywords among suggestions. */
+/** The sort text that TypeScript gives to globals and keywords among suggestions. */
 const GLOBAL_ORDER = '15';
 
 export class Checker {
-  /** The code by absolute path; no two texts have the same version. */
+  /** The texts of the code by absolute path. Each new text gets a version that no other text has. */
   readonly #code = new Map<string, { readonly text: string; readonly version: number }>();
   #versions = 0;
   readonly #service = ts.createLanguageService(this.#host());
 
-  /** The first mistakes, in the order of the files. */
+  /** Returns the first mistakes in the order of the files. */
   check(files: CodeFiles): TypeMistake[] {
     this.#take(files);
     const mistakes = Object.keys(files).flatMap((path) => {
@@ -109,7 +110,7 @@ export class Checker {
     return mistakes.slice(0, MISTAKES_MAX);
   }
 
-  /** The names that can stand at an offset of a file. */
+  /** Returns the names that can stand at an offset of a file. */
   suggest(files: CodeFiles, path: string, at: number): Suggestion[] {
     this.#take(files);
     const found = this.#service.getCompletionsAtPosition(PROJECT + path, at, {});
@@ -173,7 +174,7 @@ export class Checker {
   }
 }
 
-/** The types of `env`: a namespace for each class that the main file exports. */
+/** Returns the declaration of `env`, with a namespace for each class that the main file exports. */
 function envText(paths: readonly string[]): string {
   const stems = paths.map((path) => path.replace(/\.[jt]s$/, ''));
   const main = stems.length === 1 ? stems[0] : MAIN_NAMES.find((name) => stems.includes(name));
@@ -196,10 +197,10 @@ function mistakeOf(path: string, { file, start = 0, length = 0, messageText }: t
   return { path, line: line + 1, column: character, length, message };
 }
 
-/** "Overload 1 of 2, …, gave the following error." */
+/** The code of the message "Overload 1 of 2, …, gave the following error." */
 const OVERLOAD_CODE = 2772;
 
-/** The fact and its reason; of several overloads, why the first does not fit. */
+/** Returns the message with its reason; if several overloads do not fit, the reason of the first. */
 function messageOf(text: string | ts.DiagnosticMessageChain): string {
   if (typeof text === 'string') return text;
   const reason = text.next?.[0];
@@ -220,7 +221,7 @@ function explanationOf(
   };
 }
 
-/** TypeScript's kinds of names; all others are variables. */
+/** Maps TypeScript's kinds of names to those of a suggestion. All other kinds are variables. */
 const KINDS: Readonly<Partial<Record<string, Suggestion['kind']>>> = {
   [ts.ScriptElementKind.classElement]: 'class',
   [ts.ScriptElementKind.constElement]: 'constant',

@@ -1,17 +1,18 @@
-// The checks of the code on screen: when it is checked, the result, and why it is not checked.
+// Decides when the code on screen is checked, and keeps the result or the reason why it is not checked.
 //
 // Invariant: an answer is shown for exactly the code that it concerns; answers for older code are dropped. A worker that
-// fails or does not answer is ended, and the next begins at a request of the visitor. Does not know the editor.
+// fails or does not answer is ended, and another one starts only when the visitor asks for it. This module does not
+// depend on the editor.
 
 import { signal } from '@preact/signals';
 import type { CodeFiles, TypeMistake } from './checker.ts';
 import type { CheckerApi } from './checker-worker.ts';
 
 export type CheckState =
-  /** Nothing is checked. */
+  /** The state in which no code is checked. */
   | { readonly kind: 'off' }
   | { readonly kind: 'loading' }
-  /** `before` concerns older code. */
+  /** The state while a check runs. `before` are the mistakes of the code that was checked last. */
   | { readonly kind: 'checking'; readonly before: readonly TypeMistake[] }
   | {
       readonly kind: 'checked';
@@ -23,18 +24,18 @@ export type CheckState =
 type Asked = { readonly [Name in keyof CheckerApi]: Promised<CheckerApi[Name]> };
 type Promised<F> = F extends (...given: infer P) => infer R ? (...given: P) => Promise<R> : never;
 
-/** A checker's worker. */
+/** A checker in a worker that has been started. */
 export interface StartedChecker {
   readonly api: Asked;
-  /** Hears why the worker cannot be used. */
+  /** Is called with the reason when the worker cannot be used. */
   onFailure: (message: string) => void;
   end(): void;
 }
 
-/** Runs it later; the result takes that back. */
+/** Runs a function after a delay. The function that it returns cancels that. */
 export type Later = (delayMs: number, run: () => void) => () => void;
 
-/** The visitor types on meanwhile. */
+/** How long to wait for further typing before code is checked. */
 export const PAUSE_MS = 300;
 /** How long a loaded checker may take for an answer. */
 export const ANSWER_MS = 20_000;
@@ -70,7 +71,7 @@ export class Checking {
     this.#cancelPause = this.#later(PAUSE_MS, () => void this.#check());
   }
 
-  /** Begins again after a failure. */
+  /** Starts another worker after a failure and checks again. */
   retry(): void {
     const files = this.#files;
     this.end();
@@ -86,7 +87,7 @@ export class Checking {
     this.state.value = { kind: 'off' };
   }
 
-  /** The answer about the code that was given last; null if there is none, or other code was given meanwhile. */
+  /** Asks about the code that was given last. Null means that there is none, or that other code was given meanwhile. */
   async ask<T>(question: (api: Asked, files: CodeFiles) => Promise<T>): Promise<T | null> {
     const files = this.#files;
     if (files === null || this.state.value.kind === 'failed') return null;
@@ -110,7 +111,7 @@ export class Checking {
   }
 }
 
-/** One worker, from its start to its end. After it, no question is answered: all give null. */
+/** One worker from its start to its end, after which every question resolves to null. */
 class Run {
   readonly #checker: StartedChecker;
   readonly #later: Later;
@@ -153,7 +154,7 @@ class Run {
   }
 }
 
-/** The texts as the editor counts in them: a line ends with one character. */
+/** Returns the texts with line ends of one character, which is how the editor counts offsets. */
 function linesOf(files: CodeFiles): CodeFiles {
   return Object.fromEntries(
     Object.entries(files).map(([path, text]) => [path, text.replaceAll(/\r\n?/g, '\n')]),

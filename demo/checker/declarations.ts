@@ -1,7 +1,7 @@
-// The declarations that code is checked against: those of the language, a web worker's globals, and this package's own.
-// All of it is text, so that nothing here runs.
+// Collects the declarations that code is checked against: those of the language, of a web worker's globals, and of this
+// package. All of them are texts, so none of their code runs.
 
-/** TypeScript's names for its own files have no folder. */
+/** The folder of TypeScript's own declarations, whose names have none. */
 export const LIBRARY_FOLDER = '/lib/';
 
 const OWN_FOLDER = '/demo/checker/';
@@ -28,7 +28,7 @@ const ofThePackage = import.meta.glob<string>(
   { query: '?raw', import: 'default', eager: true },
 );
 
-/** Texts by absolute path; those of the package as in the repository, because they import each other. */
+/** The texts by absolute path. Those of the package have the paths of the repository, because they import each other. */
 export const DECLARATIONS: ReadonlyMap<string, string> = new Map([
   ...Object.entries(ofTypeScript).map(
     ([path, text]) => [path.replace(/^.*\//, LIBRARY_FOLDER), text] as const,

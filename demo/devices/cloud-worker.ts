@@ -1,4 +1,4 @@
-// The server of the devices page, in a worker: on a real server, the same lines run on workerd or in Node.
+// Runs the server of the devices page in a worker. On a real server, the same lines run on workerd or in Node.
 
 import { followable } from '../../packages/follow/server/index.ts';
 import { serve } from '../../worker/start/entries/objects.ts';

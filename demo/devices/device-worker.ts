@@ -1,4 +1,4 @@
-// The worker of a device: its list follows that of the server. The name of the worker is that of the device.
+// Runs the list of a device in a worker with the device's name, and keeps it the same as the list of the server.
 
 import { follow } from '../../packages/follow/copy/follow.ts';
 import { serve } from '../../worker/start/entries/objects.ts';

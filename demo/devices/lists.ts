@@ -1,5 +1,5 @@
-// The lists of the devices page: that of the server, and those of two devices, each with a worker and a directory of its
-// own, as if they were on different machines.
+// Opens the lists of the devices page: that of the server and those of two devices. Each has a worker and a directory of
+// its own, as if they were on different machines.
 
 import { signal } from '@preact/signals';
 import { followed } from '../../packages/follow/app/followed.ts';
@@ -10,7 +10,7 @@ import type { Item } from './shopping-list.ts';
 
 const NAME = 'home';
 
-/** The methods of the class, as a stub has them. */
+/** The methods that a stub of the class has. */
 interface List {
   add(title: string): Promise<void>;
   tick(title: string): Promise<void>;
@@ -37,7 +37,7 @@ const startServer = () =>
 const startDevice = (name: string) => () =>
   new Worker(new URL('./device-worker.ts', import.meta.url), { type: 'module', name });
 
-/** Connects everything, and shows each change. */
+/** Opens the list of the server and of each device, and shows each of their changes. */
 export async function openLists(names: readonly string[]): Promise<void> {
   try {
     const cloud = await connect<Classes>(startServer, { directory: 'devices-server' });

@@ -1,4 +1,4 @@
-// Entry of the devices page: two devices and a server in one page, with a switch for each connection.
+// Starts the devices page: two devices and a server in one page, with a switch for each connection.
 
 import { useSignal } from '@preact/signals';
 import { render } from 'preact';

@@ -1,12 +1,12 @@
-// A device's connection over the network that the page plays: a WebSocket whose other end is in network.ts.
+// Connects a device over the simulated network: a WebSocket whose other end is in network.ts.
 //
-// Invariant: of a message, only its addressee takes it: all tabs hear the channel.
+// Invariant: all tabs hear the channel, but only the addressee of a message handles it.
 
-/** The channel between the devices' workers and the page that plays the network. */
+/** The name of the channel between the devices' workers and the page that simulates the network. */
 export const NETWORK = 'demo-devices-network';
 
 export interface NetworkMessage {
-  /** Of the connection. */
+  /** The id of the connection that the message belongs to. */
   readonly id: string;
   readonly toDevice: boolean;
   readonly content:

@@ -1,14 +1,14 @@
-// The network of the devices page: it carries the messages between the devices' workers and the server's, and has a
-// switch for each device.
+// Simulates the network of the devices page: it carries the messages between the devices' workers and the server's, and
+// has a switch for each device.
 //
-// Invariant: of all tabs one plays the network, the one that holds the lock; its switches count.
+// Invariant: only the tab that holds the lock simulates the network, and only its switches have an effect.
 
 import { signal } from '@preact/signals';
 import { NETWORK, type NetworkMessage } from './network-socket.ts';
 
 const PROTOCOL = 'ctx-storage-follow';
 
-/** The server's end of a connection. */
+/** The end of a connection that the server holds. */
 interface ServerSocket extends EventTarget {
   accept(): void;
   send(data: ArrayBuffer | Uint8Array | string): void;
@@ -29,7 +29,7 @@ interface Open {
 
 const open = new Map<string, Open>();
 
-/** Plays the network, once no other tab does. `server`: the object of this name. */
+/** Simulates the network as soon as no other tab does. `server` returns the server's object of a name. */
 export function playNetwork(server: (name: string) => Server): void {
   const play = () => {
     const channel = new BroadcastChannel(NETWORK);
@@ -46,7 +46,7 @@ export function playNetwork(server: (name: string) => Server): void {
       } else if (content.kind === 'data') open.get(id)?.socket.send(content.data);
       else end(id);
     });
-    return new Promise<never>(() => {}); // as long as the tab is open
+    return new Promise<never>(() => {}); // holds the lock as long as the tab is open
   };
   void navigator.locks.request(NETWORK, play);
 }

@@ -1,4 +1,4 @@
-// A shopping list as a Durable Object: the same class on the server and on each device.
+// Defines a shopping list as a Durable Object. The same class runs on the server and on each device.
 
 import { DurableObject } from '../../worker/start/entries/objects.ts';
 
@@ -16,7 +16,7 @@ export class ShoppingList extends DurableObject {
     );
   }
 
-  /** Refused if the list has the item already. */
+  /** Adds an item. @throws Error if the list has it already */
   add(title: string): void {
     const { sql } = this.ctx.storage;
     const found = sql.exec('SELECT 1 FROM item WHERE title = ?', title).toArray();

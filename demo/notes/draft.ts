@@ -1,4 +1,4 @@
-// One note being edited: a draft of its text, whose first line is its title, and the row that it is stored in.
+// Keeps the draft of a note that is being edited, whose first line is its title, and saves it to the note's row.
 //
 // A new note is stored with its first character, so an empty note leaves nothing behind.
 
@@ -14,13 +14,13 @@ const BLANK: NoteText = { title: '', body: '' };
 let draftCount = 0;
 
 export class NoteDraft {
-  /** Different for each draft, so that its fields do not inherit the undo history of another draft. */
+  /** A key of the fields on screen, different for each draft, so that they do not inherit another draft's undo history. */
   readonly key = (draftCount += 1);
   readonly text: TextDraft;
   readonly state: Signal<DraftState>;
   /** The note's id; null until a new note is first stored. */
   readonly id: Signal<number | null>;
-  /** Another tab has deleted the note. */
+  /** Whether another tab has deleted the note. */
   readonly isDeleted = signal(false);
 
   readonly #newId = newNoteId();
@@ -37,7 +37,7 @@ export class NoteDraft {
     });
   }
 
-  /** True when leaving now would lose text. */
+  /** Whether leaving now would lose text. */
   get unsaved(): boolean {
     return this.isDeleted.value || this.state.value.state !== 'saved';
   }
@@ -50,13 +50,13 @@ export class NoteDraft {
     this.text.setText(textOf({ ...this.parts, ...parts }));
   }
 
-  /** The note as it is stored now; null if it does not exist any more. */
+  /** Takes over the note as it is stored now; null means that it does not exist any more. */
   follow(stored: StoredNote | null): void {
     this.isDeleted.value = stored === null;
     if (stored !== null) this.text.setValue(textOf(stored));
   }
 
-  /** Ends the draft, and drops text that is not saved. */
+  /** Ends the draft and discards text that is not saved. */
   discard(): void {
     this.#isDiscarded = true;
     this.#stop();

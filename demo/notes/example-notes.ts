@@ -1,4 +1,4 @@
-// Notes to try the search on, and statements to run beside them.
+// Contains notes to try the search on, and SQL statements to run on them.
 
 export const EXAMPLE_NOTES = [
   {

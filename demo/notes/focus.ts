@@ -1,12 +1,12 @@
-// Where the keyboard is in the notes: the focus stays on its element, or goes to the nearest one when that is gone.
+// Keeps the keyboard focus in the notes: it stays on its element, or moves to the nearest one when that is gone.
 //
-// A browser gives the focus to nobody when its element is removed, disabled, or moved in the list.
+// This is needed because no element has the focus after a browser has removed, disabled or moved the focused one.
 
 import { signal } from '@preact/signals';
 
 export const SEARCH_ID = 'note-search';
 
-/** The next note that opens takes the focus. */
+/** Whether the next note that opens takes the focus. */
 const isWanted = signal(false);
 
 export function lines(): HTMLButtonElement[] {
@@ -19,7 +19,7 @@ export function focusOpened(isOpen: boolean): void {
   if (isOpen) requestAnimationFrame(noteOpened);
 }
 
-/** A note is on the screen: it takes the focus if it is wanted, with its title if that is empty. */
+/** Is called when a note has appeared. It focuses the note if that is wanted: its title if that is empty, else its text. */
 export function noteOpened(): void {
   const title = document.getElementById('note-title') as HTMLInputElement | null;
   const target = title?.value === '' ? title : document.getElementById('note-body');
@@ -28,18 +28,18 @@ export function noteOpened(): void {
   target.focus();
 }
 
-/** Keeps the focus in the list and the note, from now on. */
+/** Starts to keep the focus in the list and the note. */
 export function keepFocus(root: HTMLElement): void {
   /** The element that has the focus, if it is one of the list or the note. */
   let kept: HTMLElement | null = null;
-  /** The place in the list of the focused line, or of the open note. */
+  /** The index in the list of the focused line or of the open note. */
   let index = 0;
   root.addEventListener('focusin', ({ target }) => {
     kept = (target as HTMLElement).closest('.note-list, .editor') && (target as HTMLElement);
     const at = lines().findIndex((line) => line === target || line.ariaCurrent === 'true');
     if (at >= 0) index = at;
   });
-  // Whoever clicks elsewhere, or presses Escape, gives it up.
+  // A click elsewhere, or Escape, gives up the focus.
   for (const type of ['pointerdown', 'keydown']) {
     root.addEventListener(
       type,
@@ -50,7 +50,7 @@ export function keepFocus(root: HTMLElement): void {
     );
   }
   new MutationObserver(() => {
-    // Of a disabled element the browser takes the focus later.
+    // The browser takes the focus from a disabled element only later.
     const isLost = document.activeElement === document.body || kept?.matches(':disabled:focus');
     if (kept === null || isLost !== true) return;
     const near = lines()[Math.min(index, lines().length - 1)];

@@ -1,4 +1,4 @@
-// The open note: title, text, and whether it is saved.
+// Shows the open note: its title, its text, and whether it is saved.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -19,7 +19,7 @@ import {
 } from './notes.ts';
 import { UndoButtons } from './undo-buttons.tsx';
 
-/** Long enough for any title. The text is limited only by the size of a row. */
+/** The longest title. The text is limited only by the size of a row. */
 const TITLE_LENGTH_MAX = 300;
 
 export function NoteEditor() {
@@ -172,7 +172,7 @@ function Elsewhere({ title, children }: { title: string; children: ComponentChil
 function onKey(event: KeyboardEvent): void {
   const isUndoKey = (event.ctrlKey || event.metaKey) && !event.altKey && !event.isComposing;
   if (isUndoKey && ['z', 'y'].includes(event.key.toLowerCase())) {
-    // Instead of the field's own undo, which knows of one field and ends with it.
+    // The undo of the notes replaces the field's own, which covers only one field and ends with it.
     event.preventDefault();
     const isRedo = event.shiftKey || event.key.toLowerCase() === 'y';
     void takeBack(isRedo ? 'redo' : 'undo');

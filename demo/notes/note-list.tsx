@@ -1,4 +1,4 @@
-// The search box and the list. Arrow keys move between the box and the list; Enter opens a note.
+// Shows the search box and the list. Arrow keys move between the box and the list; Enter opens a note.
 
 import { navigate, showNotes } from '../route.ts';
 import { counted, formatCount, formatDateTime, formatShortTime } from '../ui/format.ts';
@@ -159,7 +159,7 @@ function focusLine(button: HTMLButtonElement | undefined): void {
   if (button === undefined) return;
   button.focus();
   const id = Number(button.dataset.note);
-  // Beside the list there is room to show the note at once; on a phone Enter opens it.
+  // A wide screen has room to show the note beside the list at once; on a phone, Enter opens it.
   if (id > 0 && matchMedia('(min-width: 720px)').matches) navigate({ note: id });
 }
 
@@ -189,7 +189,7 @@ function onListKey(event: KeyboardEvent): void {
     if (at + step < 0) document.getElementById(SEARCH_ID)?.focus();
     else focusLine(buttons[at + step]);
   } else if (event.key === 'Enter') {
-    // The click that follows opens the note.
+    // The focus moves a frame later, because the click that follows this event opens the note.
     requestAnimationFrame(() => focusOpened(isOpened()));
   } else if (event.key === 'Escape') {
     event.preventDefault();

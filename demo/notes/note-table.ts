@@ -1,7 +1,7 @@
-// Notes in SQL: the tables, and every statement on them.
+// Stores notes in SQL: the tables, and every statement on them.
 //
-// `notes_search` is an FTS5 index without a copy of the text (external content); triggers keep it in
-// step with `notes`. A note is written only if its text is still the one that was read.
+// `notes_search` is an FTS5 index without a copy of the text (external content); triggers update it with each change of
+// `notes`. A note is written only if its text is still the one that was read.
 
 import type { RemoteStorage } from '../../src/index.ts';
 import { MARK_END, MARK_START, markOccurrences } from '../ui/marked-text.tsx';
@@ -17,7 +17,7 @@ export interface StoredNote extends NoteText {
   readonly updatedMs: number;
 }
 
-/** A line of the list; title and excerpt may contain the marks of a search. */
+/** A line of the list, whose title and excerpt may contain the marks of a search. */
 export interface NoteSummary {
   readonly id: number;
   readonly title: string;
@@ -27,13 +27,13 @@ export interface NoteSummary {
 
 export interface NoteList {
   readonly notes: readonly NoteSummary[];
-  /** How many notes match, not only those listed. */
+  /** The number of all notes that match, not only of those in the list. */
   readonly total: number;
 }
 
 export type WriteResult =
   | { readonly kind: 'written'; readonly note: StoredNote }
-  /** Another text is stored than was read; `stored` is the note as it is now, null if it was deleted. */
+  /** The stored text is not the one that was read; `stored` is the note as it is now, null if it was deleted. */
   | { readonly kind: 'conflict'; readonly stored: StoredNote | null };
 
 const TABLES = [
@@ -88,7 +88,7 @@ export async function createNoteTables(storage: RemoteStorage): Promise<void> {
   });
 }
 
-/** The newest notes, or the best matches of a search. */
+/** Lists the newest notes, or the best matches of a search. */
 export async function listNotes(
   storage: RemoteStorage,
   search: string,
@@ -101,7 +101,7 @@ export async function listNotes(
     : listMatching(storage, query, limit);
 }
 
-/** The note, or null if it does not exist. */
+/** Reads a note; null if it does not exist. */
 export async function readNote(storage: RemoteStorage, id: number): Promise<StoredNote | null> {
   const rows = await storage.sql
     .exec<NoteRow>('SELECT id, title, body, updated_ms FROM notes WHERE id = ?', id)
@@ -109,7 +109,7 @@ export async function readNote(storage: RemoteStorage, id: number): Promise<Stor
   return rows[0] === undefined ? null : storedNote(rows[0]);
 }
 
-/** An unused id; chosen here, so that a repeated insert is recognized. */
+/** Returns an unused id. It is chosen before the insert, so that a repeated insert is recognized. */
 export function newNoteId(): number {
   return Date.now() * 1000 + Math.floor(Math.random() * 1000);
 }
@@ -134,7 +134,7 @@ export async function insertNote(
   return writeResult(storage, id, text, rows);
 }
 
-/** Writes the text of a note, unless another one than `base` is stored. */
+/** Writes the text of a note, unless the stored text is no longer `base`. */
 export async function updateNote(
   storage: RemoteStorage,
   id: number,
@@ -167,13 +167,13 @@ export async function deleteNote(storage: RemoteStorage, id: number): Promise<St
 type NoteRow = { id: number; title: string; body: string; updated_ms: number };
 type SummaryRow = { id: number; title: string; excerpt: string; updated_ms: number };
 
-// The SQL panel can store any type in the table; every value is shown as text.
+// Every value is converted to text, because the SQL panel can store any type in the table.
 function storedNote(row: NoteRow): StoredNote {
   const { id, title, body, updated_ms: updatedMs } = row;
   return { id, title: String(title), body: String(body), updatedMs };
 }
 
-// If a write was stored but its answer was lost with the worker, the repeated write finds its own row.
+// A write whose answer was lost with the worker is repeated and may find its own row, which counts as success.
 async function writeResult(
   storage: RemoteStorage,
   id: number,
@@ -266,7 +266,7 @@ async function listContaining(
   return { notes, total };
 }
 
-// The note contains every text of the JSON array in `parameter`.
+// Returns the SQL condition that a note contains every text of the JSON array in `parameter`.
 function containsAll(parameter: string): string {
   return `NOT EXISTS (SELECT 1 FROM json_each(${parameter}) AS wanted
     WHERE instr(lower(notes.title || char(10) || notes.body), lower(wanted.value)) = 0)`;

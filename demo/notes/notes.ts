@@ -1,4 +1,4 @@
-// The notes on screen: the search, the list, and the open note.
+// Keeps the state of the notes on screen: the search, the list, and the open note.
 //
 // Only the answer to the latest request is shown; late answers to older requests are dropped. An open
 // note is saved before another one replaces it, and stays open if that fails.
@@ -43,14 +43,14 @@ export const openNote = signal<OpenNote>({ kind: 'none' });
 const limit = signal(PAGE_SIZE);
 let question = 0;
 
-/** The id of the open note; null if no note is open, or a new one. */
+/** The id of the open note; null if no note is open or the open one is new. */
 export const openId = computed(() => {
   const shown = openNote.value;
   if (shown.kind === 'none') return null;
   return shown.kind === 'open' ? shown.draft.id.value : shown.id;
 });
 
-/** Whether the note of the address is open, and not still being read. */
+/** Returns whether the note of the address has been read and is open. */
 export function isOpened(): boolean {
   return openNote.value.kind === 'open' && (openId.value ?? 'new') === route.value.note;
 }
@@ -91,7 +91,7 @@ export async function removeNote(id: number): Promise<void> {
   const draft = openDraft();
   if (draft !== null && draft.id.value === id) {
     await draft.text.flush();
-    if (draft.state.value.state === 'saving') return; // the note says why
+    if (draft.state.value.state === 'saving') return; // the note shows why it is not saved
   }
   try {
     const deleted = await storage().labelled(NOTES_LABEL, (labelled) => deleteNote(labelled, id));
@@ -111,13 +111,13 @@ export async function removeNote(id: number): Promise<void> {
   }
 }
 
-/** Takes back what this tab did last with notes, or makes it again; text that is being typed is saved before. */
+/** Undoes or redoes the last change that this tab made to notes. Text that is being typed is saved before. */
 export async function takeBack(direction: 'undo' | 'redo'): Promise<void> {
   const stack = undoing.value;
   if (stack === null) return;
   const draft = openDraft();
   await draft?.text.flush();
-  if (draft?.unsaved) return; // the note says why
+  if (draft?.unsaved) return; // the note shows why it is not saved
   try {
     await stack[direction]();
     const id = openId.value;
@@ -179,7 +179,7 @@ function openDraft(): NoteDraft | null {
   return openNote.value.kind === 'open' ? openNote.value.draft : null;
 }
 
-// A write that failed because the worker stopped is repeated as soon as a worker runs again.
+// Repeats a write that failed because the worker stopped; it is called as soon as a worker runs again.
 function retryOpen(): void {
   const draft = openDraft();
   const error = draft?.state.value.error;
@@ -223,7 +223,7 @@ async function show(note: number | 'new' | null): Promise<void> {
 function open(draft: NoteDraft): void {
   openNote.value = { kind: 'open', draft };
   let address = route.value.note;
-  // A note gets its address when it is first stored, and a new one when it is stored again.
+  // The address follows the note's id, which is set when the note is first stored, and anew when it is stored as new.
   effect(() => {
     const id = draft.id.value;
     untracked(() => {
@@ -248,7 +248,7 @@ async function load(id: number): Promise<void> {
   }
 }
 
-// The stored data may have changed: the open note is told of it.
+// Reads the open note again, because the stored data may have changed.
 async function followStored(): Promise<void> {
   const shown = openNote.value;
   if (shown.kind === 'missing' || shown.kind === 'failed') return load(shown.id);
@@ -259,7 +259,7 @@ async function followStored(): Promise<void> {
   try {
     draft.follow(await readNote(storage(), id));
   } catch (error) {
-    // The list shows the same failure, and the text stays open beside it.
+    // The failure is not shown here, because the list shows it too; the text stays open beside it.
     problemOfCall(error);
   }
 }

@@ -10,21 +10,21 @@ const WORD = /[\p{L}\p{N}]/u;
 const WITHOUT_SPACES = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const PICTURE = /\p{Extended_Pictographic}/u;
 
-/** The rest of a longer query is ignored. In UTF-16 units. */
+/** How many UTF-16 units of a query are used; the rest is ignored. */
 const QUERY_LENGTH_MAX = 300;
 
 export interface SearchQuery {
-  /** For MATCH; empty if the index is not used. */
+  /** The query for MATCH; empty if the index is not used. */
   readonly match: string;
-  /** Texts that must occur exactly. */
+  /** The texts that must occur exactly. */
   readonly contains: readonly string[];
 }
 
-/** The query, or null if the text contains nothing to search for. */
+/** Returns the query; null if the text contains nothing to search for. */
 export function parseSearch(text: string): SearchQuery | null {
   const match: string[] = [];
   const contains: string[] = [];
-  // SQLite's parser would end the text at a NUL.
+  // NUL characters are replaced, because SQLite's parser would end the text there.
   const query = text.replaceAll('\0', ' ').slice(0, QUERY_LENGTH_MAX).toWellFormed();
   for (const [, quoted, word] of query.matchAll(/"([^"]*)"?|([^\s"]+)/g)) {
     const term = (quoted ?? word ?? '').trim();

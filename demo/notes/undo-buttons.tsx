@@ -1,4 +1,4 @@
-// Undo and Redo of what this tab did with notes.
+// Shows the buttons Undo and Redo for the changes that this tab made to notes.
 
 import { useEffect, useState } from 'preact/hooks';
 import { undoing } from '../storage.ts';
@@ -13,7 +13,7 @@ export function UndoButtons({ draft }: { draft: NoteDraft }) {
     stack?.addEventListener('change', changed);
     return () => stack?.removeEventListener('change', changed);
   }, [stack]);
-  // Text that is not saved yet is saved, and then taken back.
+  // Undo is enabled while text is not saved yet, because it saves the text before undoing it.
   const canUndo = stack?.canUndo === true || draft.state.value.state === 'saving';
   return (
     <>

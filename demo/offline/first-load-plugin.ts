@@ -1,5 +1,5 @@
-// For Vite: links the files that the notes app's script loads next, so that the browser loads all of them at the same
-// time: the client, the worker of `openStorage`, and SQLite's WebAssembly.
+// Makes a Vite plugin that links the files that the notes app's script loads next, so that the browser loads them at the
+// same time: the client, the worker of `openStorage`, and SQLite's WebAssembly.
 
 import { basename } from 'node:path';
 import type { Plugin } from 'vite';
@@ -7,7 +7,7 @@ import { textOf } from './reachable-files.ts';
 
 const PAGE = '/notes.html';
 
-/** The storage's worker; the benchmark's page has other workers, and another build of SQLite. */
+/** Matches the script of the storage's worker. The benchmark's page has other workers and another build of SQLite. */
 const WORKER = /(^|\/)storage-worker-[^/]*\.js$/;
 
 const LINKED = [

@@ -1,18 +1,18 @@
-// A file of the build in the service worker's cache.
+// Checks a file of the build that comes from the service worker's cache.
 //
-// Invariant: what is shown is what the build made. Any code of this origin can write to the cache, also a stranger's that
-// the visitor trusts, whose policy would not hold for a page of its own making.
+// Invariant: only content that the build made is shown. The check is needed because any code of this origin can write to
+// the cache, even a stranger's that the visitor trusts, and a page that it puts there would not have its policy.
 
 export interface KeptFile {
   readonly url: string;
   readonly revision: string;
-  /** The digest of its content, as in the attribute `integrity`. */
+  /** The digest of the file's content, in the format of the attribute `integrity`. */
   readonly integrity: string;
-  /** All of its headers: the cache's own may lead elsewhere. */
+  /** All headers of the file. The headers in the cache are not used, because they could redirect. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Null: the content is not the file's. */
+/** Returns the response with the file's headers; null if its content is not the file's. */
 export async function asBuilt(file: KeptFile, kept: Response): Promise<Response | null> {
   const content = await kept.arrayBuffer();
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', content));

@@ -1,4 +1,5 @@
-// For Vite: the service worker with the list of the files of a build, those of the benchmark aside, and the check of how much a visitor loads first.
+// Makes a Vite plugin that builds the service worker with the list of the site's files, except the benchmark's, and that
+// checks how much a visitor loads first.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,13 +13,13 @@ import { HEADERS_FILE, policyOf } from '../sandbox/sandbox-plugin.ts';
 import type { KeptFile } from './kept-file.ts';
 import { reachableFiles } from './reachable-files.ts';
 
-/** Most bytes of scripts, compressed, that the playground loads before it can be used. */
+/** How many compressed bytes of scripts the playground may load before it can be used. */
 const INITIAL_BYTES_MAX = 400_000;
 
-/** The other libraries on this page would double the bytes that every visitor loads. */
+/** The page that is not kept, because its other libraries would double the bytes that every visitor loads. */
 const ONLINE_PAGE = 'bench.html';
 
-/** `bundled` hears of each file that goes into the service worker. */
+/** Makes the plugin. It calls `bundled` with each file that goes into the service worker. */
 export function offline(bundled: (path: string) => void): Plugin {
   let publicDir = '';
   return {
@@ -42,7 +43,7 @@ export function offline(bundled: (path: string) => void): Plugin {
         const copied = readdirSync(publicDir).map((name) =>
           entryOf(name, readFileSync(join(publicDir, name))),
         );
-        // Hosts do not serve the file of their headers.
+        // The file of headers is left out, because hosts do not serve it.
         const entries = [...built, ...copied].filter(
           ({ url }) => !url.endsWith('.map') && url !== HEADERS_FILE,
         );
@@ -92,7 +93,7 @@ type Bundle = Parameters<
   Extract<NonNullable<Plugin['generateBundle']>, (...given: never) => unknown>
 >[1];
 
-/** The scripts of an entry and of all that it imports at once. */
+/** Returns the scripts of an entry and of all its static imports. */
 function initialScripts(bundle: Bundle, entry: string): string[] {
   const codes = new Map<string, string>();
   const add = (fileName: string): void => {

@@ -1,21 +1,20 @@
-// The files of a build that a page needs: the files that it names, the files that these name, and
-// so on.
+// Finds the files of a build that a page needs: the files that it names, the files that these name, and so on.
 
 import { basename } from 'node:path';
 
-/** As a bundler describes a file. */
+/** A file as a bundler describes it. */
 export interface BuiltFile {
   readonly type: 'asset' | 'chunk';
   readonly code?: string;
   readonly source?: string | Uint8Array;
 }
 
-/** The text of a script or a page; of other files none. */
+/** Returns the text of a script or a page, and an empty text for other files. */
 export function textOf(file: BuiltFile | undefined): string {
   return file?.code ?? (typeof file?.source === 'string' ? file.source : '');
 }
 
-/** The names of all files that these pages need, theirs among them. */
+/** Returns the names of all files that these pages need, including the pages. */
 export function reachableFiles(
   bundle: Readonly<Record<string, BuiltFile>>,
   pages: readonly string[],

@@ -1,4 +1,4 @@
-// Keeps the site for visits without a network, once it is loaded. Only a built site has the service worker.
+// Registers the service worker, which keeps the site for visits without a network. Only a built site has one.
 
 export function keepOffline(): void {
   if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return;

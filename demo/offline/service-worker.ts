@@ -1,5 +1,5 @@
-// The service worker of the built site: the files of the build are kept, so that the site opens without a network.
-// Visitors' data needs no cache: it lives in the browser.
+// Runs as the service worker of the built site and keeps the files of the build, so that the site opens without a
+// network. Visitors' data needs no cache, because it is stored in the browser.
 
 import {
   addPlugins,
@@ -19,7 +19,7 @@ const byKey = new Map(FILES.map((file) => [getCacheKeyForURL(file.url), file]));
 
 addPlugins([
   {
-    // Without a response, the file is loaded and kept again.
+    // If this returns no response, the file is loaded and kept again.
     async cachedResponseWillBeUsed({ request, cachedResponse }) {
       const file = byKey.get(request.url);
       return cachedResponse && file ? asBuilt(file, cachedResponse) : null;

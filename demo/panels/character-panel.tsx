@@ -1,4 +1,4 @@
-// The panel that loads, searches and removes the data set.
+// Shows the panel that loads, searches and removes the data set.
 
 import { CHARACTER_COUNT, type Character, formatCodepoint } from '../dataset.ts';
 import { counted, formatCount, formatDurationMs } from '../ui/format.ts';

@@ -1,4 +1,4 @@
-// The data set on screen: whether it is stored, the running import, and the search in it.
+// Keeps the state of the data set on screen: whether it is stored, the running import, and the search in it.
 
 import { effect, signal } from '@preact/signals';
 import { revision } from '../changes.ts';
@@ -26,7 +26,7 @@ export type ImportState =
 const LIST_LENGTH_MAX = 100;
 const NOTHING_YET: ImportProgress = { rows: 0, batches: 0, durationMs: 0 };
 
-/** Rows stored now; null until it is known. */
+/** The number of rows that are stored now; null until it is known. */
 export const storedCount = signal<number | null>(null);
 export const importState = signal<ImportState>({ kind: 'none' });
 export const characterSearch = signal('');
@@ -82,7 +82,7 @@ export async function removeDataset(): Promise<void> {
   }
 }
 
-/** Rows stored per second, at the end of an import. */
+/** Returns how many rows an import has stored per second. */
 export function rowsPerSecond({ rows, durationMs }: ImportProgress): number {
   return durationMs === 0 ? 0 : Math.round(rows / (durationMs / 1000));
 }

@@ -1,7 +1,7 @@
-// The panel of the notes' storage: an inspector of the object, on the handle that the notes use.
+// Shows the panel of the notes' storage: an inspector of the object, on the handle that the notes use.
 //
-// It stays when another panel is shown, so that a statement goes on, and its text stays. The inspector is loaded when
-// it first comes into view.
+// The panel stays mounted while another one is shown, so that a running statement goes on and its text is not lost. The
+// inspector is loaded when it first comes into view.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -21,7 +21,7 @@ export function StoragePanel({ hidden }: { hidden: boolean }) {
     const observer = new IntersectionObserver((entries) => {
       if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
       observer.disconnect();
-      // For as long as the page.
+      // The inspector is never closed, because it exists as long as the page.
       import('../../packages/inspector/index.ts').then(
         ({ mountInspector }) => mountInspector(place.current!, { storage: storage() }),
         (error) => {

@@ -1,4 +1,4 @@
-// Calls the object by hand: its methods as forms, requests, a socket.
+// Lets the visitor call the object: forms call its methods, send requests and open a socket.
 
 import { useSignal } from '@preact/signals';
 import { goTo } from './code-pane.tsx';
@@ -125,7 +125,7 @@ function MethodForm({ method: { name, parameters } }: { method: Method }) {
   );
 }
 
-/** The labels of the fields, one for each argument. A rest parameter always has an empty field at its end. */
+/** Returns the labels of the fields, one for each argument. A rest parameter always has an empty field at its end. */
 function fieldsOf(
   parameters: readonly Parameter[],
   texts: readonly (string | undefined)[],
@@ -137,7 +137,7 @@ function fieldsOf(
   return labels;
 }
 
-/** A number as JSON writes it. Not the browser's own field, which refuses numbers that are read as an infinity. */
+/** The attributes of a text field for numbers in JSON. The browser's number field would refuse a number like 1e999. */
 const NUMBER_FIELD = {
   inputMode: 'decimal',
   pattern: '-?[0-9]+([.][0-9]+)?([eE][+\\-]?[0-9]+)?',
@@ -149,7 +149,7 @@ const TITLES: Readonly<Record<ParameterKind, string>> = {
   any: 'JSON, or text',
 };
 
-/** JSON if it is, and of this kind, else the text; nothing for an empty field, so that the default applies. */
+/** Parses a field as JSON if it is JSON of this kind; else returns the text, and undefined for an empty field. */
 function argumentOf(text: string, kind: ParameterKind): unknown {
   if (text.trim() === '') return undefined;
   try {

@@ -1,5 +1,5 @@
-// The page's requests to running objects, with answers as plain text, so that they are the same whether the
-// objects run in the visitor's own space or in a sandbox.
+// Sends the page's calls to running objects and returns the answers as plain text, which is the same whether the objects
+// run in this origin or in a sandbox.
 //
 // Invariant: every text and list has a limit, because the page shows them: code may answer with anything.
 
@@ -23,7 +23,7 @@ export type Answer =
 
 export interface ObjectLine {
   readonly className: string;
-  /** Its id, if it has none. */
+  /** The name of the object, or its id if it has no name. */
   readonly name: string;
   readonly id: string;
   readonly sizeBytes: number;
@@ -39,20 +39,20 @@ export interface PlainRequest {
 export interface Calls {
   call(target: Target, method: string, args: readonly unknown[]): Promise<Answer>;
   fetch(target: Target, request: PlainRequest): Promise<Answer>;
-  /** Opens the only socket there is; the one before is closed. */
+  /** Opens a socket and closes the one that was open before. */
   openSocket(target: Target, url: string, hear: (line: string) => void): Promise<Answer>;
   send(text: string): Promise<void>;
   objects(classNames: readonly string[]): Promise<ObjectLine[]>;
-  /** The time of the objects, in milliseconds. */
+  /** Returns the time that the objects see, in milliseconds. */
   now(): Promise<number>;
   advance(durationMs: number): Promise<void>;
-  /** Whose alarm ran; null: none is set. */
+  /** Runs the next alarm and resolves to its object; null means that no alarm is set. */
   runNextAlarm(): Promise<Target | null>;
-  /** Back to the system's time. */
+  /** Makes the objects' clock follow the system's time again. */
   resume(): Promise<void>;
 }
 
-/** The part of a connection, or of objects in this thread, that is used. */
+/** The members of a connection, or of objects in this thread, that calls need. */
 export interface Running {
   readonly env: object;
   list(
@@ -69,21 +69,21 @@ export interface Running {
   readonly clock: ObjectsClock;
 }
 
-/** Most letters of a text, by its use. */
+/** How many letters a text may have, by its use. */
 export const LETTERS = {
-  /** The name of a class or a type, a code. */
+  /** The limit of the name of a class or a type, and of a code. */
   word: 200,
-  /** The name of an object; longer ones are not listed by their whole name. */
+  /** The limit of an object's name; longer names are cut in the list. */
   name: 4000,
-  /** One line of the console or of a socket. */
+  /** The limit of one line of the console or of a socket. */
   line: 4000,
-  /** An error's message, and its stack. */
+  /** The limit of an error's message and of its stack. */
   message: 10_000,
-  /** A value, as JavaScript. */
+  /** The limit of a value, formatted as JavaScript. */
   value: 100_000,
 } as const;
 
-/** Most objects that are listed. */
+/** How many objects are listed at most. */
 export const LINES_MAX = 1000;
 
 const OBJECTS_MAX = 200;

@@ -1,4 +1,4 @@
-// The left side: which code, its files, the editor, and the buttons that run, stop and share it.
+// Shows the left side: the choice of code, its files, the editor, and the buttons that run, stop and share the code.
 
 import { effect, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -166,7 +166,7 @@ export function goTo(place: Place): void {
   editor?.goTo(place.line, place.column);
 }
 
-/** Shows the mistakes of the code on screen; of code that is being checked, those before, which move with the text. */
+/** Marks the mistakes in the code on screen. During a check, the older ones stay and move with the text. */
 function markMistakes(shownIn: CodeEditor): void {
   const { list, files: ran } = mistakes.value;
   const checked = checking.state.value;
@@ -183,7 +183,7 @@ function Editor() {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     let dispose = () => {};
-    // Loaded separately: the page shows the code as text until the editor is ready.
+    // The editor is loaded separately, and until it is ready the page shows the code as text.
     void import('./editor.ts').then(({ createEditor }) => {
       if (host.current === null) return;
       host.current.replaceChildren();

@@ -1,4 +1,4 @@
-// Compiles TypeScript to JavaScript, beside the page's thread. Types are erased in place, so lines stay the same.
+// Compiles TypeScript to JavaScript in a worker. Types are replaced by spaces, so lines stay the same.
 
 import { expose } from 'comlink';
 import { transform } from 'sucrase';

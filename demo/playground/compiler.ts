@@ -1,5 +1,5 @@
-// The compiler's worker, which starts with the first use, and again after a compilation was given up: code can keep a
-// compiler busy without end.
+// Compiles code in a worker that starts with the first use. An aborted compilation ends the worker, because code can
+// keep a compiler busy without end; the next use starts another one.
 
 import { type Remote, wrap } from 'comlink';
 import type { CompileApi, Compiled } from './compile-worker.ts';

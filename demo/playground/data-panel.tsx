@@ -1,4 +1,4 @@
-// The data of the visitor's code: the objects, the keys and tables of the called one, and an inspector of it.
+// Shows the data of the visitor's code: the objects, the keys and tables of the called one, and an inspector of it.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -12,7 +12,7 @@ import { storage } from './past.ts';
 import { objects, refresh, runner, target } from './session.ts';
 import { StateView } from './state-view.tsx';
 
-/** How often the objects are listed again: no event reports objects that are not called. */
+/** How often the objects are listed again. This is needed because no event reports objects that the page does not call. */
 const AGAIN_MS = 5000;
 
 export function DataPanel() {
@@ -51,12 +51,12 @@ function Inspect({ storage }: { storage: RemoteStorage }) {
   );
 }
 
-/** The inspector, which is loaded when it is opened. */
+/** Shows the inspector, which is loaded when it is opened. */
 function Inspected({ storage }: { storage: RemoteStorage }) {
   const place = useRef<HTMLDivElement>(null);
   const problem = useSignal<Problem | null>(null);
   useEffect(() => {
-    // It opens at the end of the panel, which scrolls.
+    // The inspector opens at the end of the panel, which may be outside the visible part.
     place.current!.closest('details')!.scrollIntoView();
     let mounted: MountedInspector | null = null;
     let isOver = false;

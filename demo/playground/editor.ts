@@ -1,4 +1,4 @@
-// The code editor: CodeMirror, its colours from the page's, mistakes shown where they are.
+// Creates the code editor: CodeMirror in the colours of the page, with mistakes marked in the text.
 
 import {
   autocompletion,
@@ -56,7 +56,7 @@ const look = EditorView.theme({
     maxWidth: 'min(32rem, 100vw)',
     fontSize: '0.8125rem',
   },
-  // Where there is no room beside the list, it comes after the list.
+  // Where there is no room beside the list of suggestions, the explanation comes below the list.
   '.cm-completionInfo-left-narrow, .cm-completionInfo-right-narrow': {
     top: '100% !important',
     bottom: 'auto !important',
@@ -69,10 +69,10 @@ const look = EditorView.theme({
   },
 });
 
-/** So long after Escape, Tab leaves the editor instead of indenting. */
+/** How long after Escape the Tab key leaves the editor instead of indenting. */
 const LEAVING_MS = 30_000;
 
-/** Without a length, it lasts to the end of its line. */
+/** A mistake to mark in the text; without a length, the mark ends with its line. */
 export type MarkedMistake = Omit<Mistake, 'path'> & { readonly length?: number };
 
 export interface CodeEditor {
@@ -107,9 +107,9 @@ export function createEditor(
         EditorView.cspNonce.of('editor'),
         EditorView.contentAttributes.of({
           'aria-label': `Code of ${path}`,
-          'aria-describedby': 'editor-keys', // of the code pane
+          'aria-describedby': 'editor-keys', // is an element of the code pane
         }),
-        // At the end of the key, after all that Escape does: it also closes a list, and drops a selection.
+        // This listens to `keyup`, after the editor's own handling of Escape, which closes lists and drops the selection.
         EditorView.domEventHandlers({
           keyup(event, shown) {
             if (event.key === 'Escape') shown.setTabFocusMode(LEAVING_MS);
@@ -136,18 +136,18 @@ export function createEditor(
         ]),
       ],
     });
-  // With a state, because its style sheet takes the nonce from there.
+  // The view gets a state at once, because it takes the nonce of its style sheet from the state.
   const view = new EditorView({ parent, state: stateOf('main.ts', '', true) });
-  // It scrolls, so keyboards reach it.
+  // The scrolling element can have the focus, so that keyboards can scroll it.
   view.scrollDOM.tabIndex = 0;
   view.scrollDOM.setAttribute('role', 'group');
   view.scrollDOM.setAttribute('aria-label', 'Code');
-  // Mistakes below the editor take room from it: the place where the visitor types stays in view.
+  // The list of mistakes below makes the editor smaller, so the cursor is scrolled into view again.
   new ResizeObserver(() => {
     if (!view.hasFocus) return;
     view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main) });
   }).observe(view.dom);
-  /** The nearest place that the text has. */
+  /** Returns the offset of a line and column, or the nearest one that the text has. */
   const offsetOf = (line: number, column: number) => {
     const { doc } = view.state;
     const { from, to } = doc.line(Math.min(Math.max(line, 1), doc.lines));

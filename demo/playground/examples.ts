@@ -1,4 +1,4 @@
-// Code to start from.
+// Lists the examples of code that a visitor can start from.
 
 import type { SourceFiles } from '../../packages/entries/connect-source.ts';
 import chat from './examples/chat.ts?raw';
@@ -19,7 +19,7 @@ export interface Example {
   readonly id: string;
   readonly label: string;
   readonly files: SourceFiles;
-  /** Called in turn when nothing is stored yet, so that there is something to see. */
+  /** The calls that are made when the example first runs without stored data, so that there is something to see. */
   readonly first?: readonly FirstCall[];
 }
 

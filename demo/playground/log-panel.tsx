@@ -1,4 +1,4 @@
-// Answers of calls and lines of the console, the newest first.
+// Shows the answers of calls and the lines of the console, the newest first.
 
 import { formatDurationMs } from '../ui/format.ts';
 import type { Answer } from './calls.ts';

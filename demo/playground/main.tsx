@@ -1,4 +1,4 @@
-// Entry of the playground.
+// Starts the playground.
 
 import { render } from 'preact';
 import { keepOffline } from '../offline/register.ts';
@@ -22,7 +22,7 @@ async function begin(): Promise<void> {
   await run();
   const { first = [] } = EXAMPLES.find(({ id }) => id === project.value.id) ?? {};
   const running = runner.value;
-  // The calls are the example's: the visitor's changes may give their methods another meaning.
+  // The first calls are made only in unchanged code, because the visitor may have given the methods another meaning.
   if (running === null || objects.value.length > 0 || !isUnchanged(project.value)) return;
   const object = target.value;
   for (const { method, args } of first) {

@@ -1,4 +1,4 @@
-// Below the editor: how the check of the types goes, and its mistakes, each with a button that leads to it.
+// Shows, below the editor, the progress of the type check and its mistakes, each with a button that leads to it.
 
 import type { TypeMistake } from '../checker/checker.ts';
 import type { CheckState } from '../checker/checking.ts';
@@ -34,7 +34,7 @@ export function MistakeList({ goTo }: { readonly goTo: (mistake: TypeMistake) =>
   );
 }
 
-/** While older mistakes are shown, their count stays. */
+/** Returns the text about the state of the check. During a check it keeps the count of the older mistakes. */
 function saidOf(state: CheckState, count: number): string {
   switch (state.kind) {
     case 'off':

@@ -1,6 +1,6 @@
-// The time of one object: its commits, its state now and at a commit, and the ways back.
+// Reads the history of one object: its commits, its state now and at a commit; and undoes commits or restores a state.
 //
-// Invariant: all that it gives is plain data of bounded length, so that it is the same whether the object runs in this
+// Invariant: all results are plain data of bounded length, so that they are the same whether the object runs in this
 // origin or in a sandbox, whose worker has an ObjectTime of its own.
 
 import { compare } from '../../packages/inspector/compared.ts';
@@ -15,42 +15,42 @@ import { readAfterCommits } from '../../src/shared/live/every-commit.ts';
 import { LETTERS, shortened } from './calls.ts';
 import { type Differences, differencesOf, readState, type State } from './state.ts';
 
-/** How many commits are read: the newest ones. */
+/** How many of the newest commits are read. */
 export const COMMITS_MAX = 200;
-/** A reading of a busy object is followed by a pause. */
+/** How long to wait after each reading, so that a busy object is not read all the time. */
 const PAUSE_MS = 200;
 
 export interface Commit {
   readonly bookmark: string;
   readonly timeMs: number;
   readonly isRestore: boolean;
-  /** Who made it, in a word or two. */
+  /** Who made the commit, in a word or two. */
   readonly label: string;
 }
 
 export interface Reading {
-  /** The oldest first. */
+  /** The commits, the oldest first. */
   readonly commits: readonly Commit[];
   readonly state: State;
 }
 
-/** The state at a commit, and the differences from it to now. */
+/** The state at a commit, and the differences between it and the state now. */
 export interface Past {
   readonly state: State;
   readonly differences: Differences;
 }
 
 export interface ObjectTime {
-  /** Tells a reading now, and after every commit. Returns its end. */
+  /** Calls `hear` with a reading now and after every commit, until the returned function is called. */
   follow(hear: (reading: Reading) => void, onError: (error: unknown) => void): () => void;
   at(bookmark: string): Promise<Past>;
-  /** Takes the object there. Resolves to the bookmark of the moment before, which takes it back. */
+  /** Restores the object's state at the bookmark. Resolves to a bookmark that undoes the restore. */
   restore(bookmark: string): Promise<string>;
-  /** Takes back one commit. Resolves to the commit that did; null: there was nothing to take back. */
+  /** Undoes one commit. Resolves to the bookmark of the commit that did it; null if nothing was left to undo. */
   revert(bookmark: string): Promise<string | null>;
 }
 
-/** The time of an object whose storage is in reach. */
+/** Returns the history of the object of a storage handle. */
 export function timeOf(storage: StorageHandle): ObjectTime {
   return {
     follow: (hear, onError) =>
@@ -86,7 +86,7 @@ export function timeOf(storage: StorageHandle): ObjectTime {
   };
 }
 
-/** The error of a commit that cannot be taken back, in the words of a reader who knows the data. */
+/** Rewrites the error of a commit that cannot be undone in terms of the keys and rows that the visitor sees. */
 function toldConflict(error: unknown): unknown {
   if (!isStorageError(error) || error.code !== 'CONFLICT') return error;
   const [first] = (error as Partial<ConflictError>).conflicts ?? [];

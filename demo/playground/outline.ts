@@ -1,22 +1,22 @@
-// The classes and methods of a file, read from its syntax tree: the entries of the call panel.
+// Reads the classes and methods of a file from its syntax tree, for the forms of the call panel.
 
 import { javascriptLanguage, typescriptLanguage } from '@codemirror/lang-javascript';
 import { shortened } from './calls.ts';
 
-/** The values that a parameter takes, by its type or its default. */
+/** The kind of values that a parameter takes, judged by its type or its default. */
 export type ParameterKind = 'number' | 'text' | 'any';
 
 export interface Parameter {
-  /** As it is written, without its type and default: `step`, `{ loud }`, `...items`. */
+  /** The parameter as it is written, without its type and default: `step`, `{ loud }`, `...items`. */
   readonly label: string;
-  /** It takes any number of arguments. */
+  /** Whether the parameter takes any number of arguments. */
   readonly isRest: boolean;
   readonly kind: ParameterKind;
 }
 
 export interface Method {
   readonly name: string;
-  /** In the order of the arguments. */
+  /** The parameters in the order of the arguments. */
   readonly parameters: readonly Parameter[];
 }
 
@@ -25,18 +25,18 @@ export interface ClassOutline {
   readonly methods: readonly Method[];
 }
 
-/** Most methods of a class, and parameters of a method, that have a form. */
+/** How many methods of a class, and how many parameters of a method, get a form. */
 const FORMS_MAX = 100;
 export const PARAMETERS_MAX = 20;
-/** Most letters of a parameter's label. */
+/** How many letters the label of a parameter may have. */
 const LABEL_MAX = 32;
 
 type SyntaxNode = ReturnType<typeof javascriptLanguage.parser.parse>['topNode'];
 
-/** The kinds of node that a parameter is. */
+/** The kinds of syntax node that a parameter can be. */
 const PARAMETER_NODES = new Set(['VariableDefinition', 'ObjectPattern', 'ArrayPattern']);
 
-/** Methods that nobody calls by name. */
+/** The methods that get no form, because nobody calls them by name. */
 const HANDLERS = new Set(['constructor', 'fetch', 'alarm']);
 
 export function outlineOf(path: string, text: string): ClassOutline[] {

@@ -1,4 +1,4 @@
-// Bytes of a link or a file: compressed, and for a link as text. Unpacking is bounded, whatever the bytes are.
+// Compresses bytes for a link or a file, and writes them as text for a link. Unpacking any bytes takes bounded memory.
 
 const DEFLATE = 'deflate-raw';
 
@@ -7,7 +7,10 @@ export function pack(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBu
   return bytesOf(stream, Number.POSITIVE_INFINITY);
 }
 
-/** At most one byte more than `bytesMax`: a small text can unpack to gigabytes. @throws TypeError if it is damaged */
+/**
+ * Decompresses the bytes, but stops after one byte more than `bytesMax`, because a few bytes can unpack to gigabytes.
+ * @throws TypeError if they are damaged
+ */
 export function unpack(
   packed: Uint8Array<ArrayBuffer>,
   bytesMax: number,
@@ -44,13 +47,13 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-/** In the alphabet of base64url. */
+/** Encodes the bytes in the alphabet of base64url. */
 export function toText(bytes: Uint8Array): string {
   const digits = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
   return digits.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** @throws DOMException for another alphabet */
+/** Decodes a text that `toText` has made. @throws DOMException for another alphabet */
 export function fromText(text: string): Uint8Array<ArrayBuffer> {
   const digits = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   return Uint8Array.from(digits, (char) => char.charCodeAt(0));

@@ -1,4 +1,4 @@
-// The past of the called object: its commits, its state now, and beside it the state at a chosen moment.
+// Keeps the past of the called object for the page: its commits, its state now, and the state at a chosen moment.
 //
 // Invariant: a reading of an object that is no longer called, or of a moment that is no longer chosen, changes nothing.
 
@@ -9,27 +9,27 @@ import type { Commit, ObjectTime, Past } from './object-time.ts';
 import { exists, log, moment, refresh, runner, target } from './session.ts';
 import type { State } from './state.ts';
 
-/** While the slider moves, no moment is opened. */
+/** How long the slider must rest before the chosen moment is opened. */
 const SETTLE_MS = 100;
 
-/** The state at the chosen moment, and what differs from it now. */
+/** The state at the chosen moment, and what differs between it and the state now. */
 export interface Earlier extends Past {
   readonly commit: Commit;
 }
 
-/** What the bar did last, and its way back. */
+/** What the time bar did last, and how to undo it. */
 export interface Told {
-  /** The commit that it was done to, as it is labelled; empty: the whole object. */
+  /** The label of the commit that the bar undid; empty if it restored the whole object. */
   readonly subject: string;
   readonly text: string;
   readonly undo: (() => Promise<unknown>) | null;
 }
 
-/** The called object's time; null until it exists. */
+/** The history of the called object; null until the object exists. */
 export const opened = signal<ObjectTime | null>(null);
-/** The called object's storage; null until it exists, and in a sandbox. */
+/** The storage of the called object; null until the object exists, and always in a sandbox. */
 export const storage = signal<RemoteStorage | null>(null);
-/** The oldest first. */
+/** The commits of the called object, the oldest first. */
 export const commits = signal<readonly Commit[]>([]);
 export const now = signal<State | null>(null);
 export const earlier = signal<Earlier | null>(null);
@@ -39,7 +39,7 @@ export const unread = signal<Problem | null>(null);
 /** Why its state could not be changed. */
 export const problem = signal<Problem | null>(null);
 
-/** The chosen commit; null: now. */
+/** The commit that the slider chooses; null means now. */
 export const chosen = computed(
   () => commits.value.find(({ bookmark }) => bookmark === moment.value) ?? null,
 );
@@ -63,7 +63,7 @@ effect(() => {
   return () => {
     isOver = true;
     forget();
-    // Its failure is shown.
+    // A failure is shown to the visitor.
     void opening.then(
       ({ close }) => close(),
       () => {},
@@ -83,13 +83,13 @@ function forget(): void {
   moment.value = null;
 }
 
-// The commits and the state again after every commit, of any tab.
+// This effect reads the commits and the state again after every commit of any tab.
 effect(() => {
   const time = opened.value;
   if (time === null) return;
   return time.follow(
     (reading) => {
-      // A handle that was closed meanwhile has nothing to tell.
+      // An error of a handle that was closed meanwhile is not shown.
       if (opened.peek() !== time) return;
       commits.value = reading.commits;
       now.value = reading.state;
@@ -102,7 +102,7 @@ effect(() => {
   );
 });
 
-// The chosen moment, again when now is another state: the differences are from now.
+// This effect reads the chosen moment, and reads it again after each commit, because its differences are to now.
 effect(() => {
   const time = opened.value;
   const commit = chosen.value;
@@ -127,7 +127,7 @@ effect(() => {
   };
 });
 
-// A call is the next thing to speak of.
+// A new call hides the report of what the bar did last.
 const lastCall = computed(() => log.value.find(({ kind }) => kind === 'call')?.id);
 effect(() => {
   void lastCall.value;
@@ -135,7 +135,7 @@ effect(() => {
   problem.value = null;
 });
 
-/** Takes the object to the chosen moment. */
+/** Restores the object's state at the chosen moment. */
 export function goBack(time: ObjectTime, commit: Commit): Promise<void> {
   return act(async () => {
     const before = await time.restore(commit.bookmark);
@@ -143,7 +143,7 @@ export function goBack(time: ObjectTime, commit: Commit): Promise<void> {
   });
 }
 
-/** Takes back one commit, and keeps the later ones. */
+/** Undoes one commit and keeps the later ones. */
 export function undo(time: ObjectTime, { bookmark, label }: Commit): Promise<void> {
   return act(async () => {
     const made = await time.revert(bookmark).catch((error: unknown) => {
@@ -158,7 +158,7 @@ export function undo(time: ObjectTime, { bookmark, label }: Commit): Promise<voi
   });
 }
 
-/** The way back of what was done last. */
+/** Undoes what the bar did last. */
 export function takeBack({ undo }: Told): Promise<void> {
   return act(async () => {
     await undo?.();

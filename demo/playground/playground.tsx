@@ -1,4 +1,4 @@
-// The page: the introduction, the code, and next to it the running objects.
+// Shows the page: the introduction, the code, and next to it the running objects.
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -12,7 +12,7 @@ import { end, run, runState } from './session.ts';
 import { StatusLine } from './status-line.tsx';
 import { TimeBar } from './time-bar.tsx';
 
-/** On a phone, the code is the last: it is seldom written there. A stranger's is to be read before it is run. */
+/** Matches wide screens. On a phone the code comes last, except a stranger's, which is to be read before it is run. */
 const WIDE = matchMedia('(min-width: 60rem)');
 const isWide = signal(WIDE.matches);
 WIDE.addEventListener('change', ({ matches }) => {
@@ -63,7 +63,7 @@ export function Playground() {
   );
 }
 
-/** A page around this one could lead the visitor's click to where this one has its button. */
+/** Whether another page frames this one, which could trick the visitor into clicking the button that runs code. */
 const isFramed = window.top !== window;
 
 const SAID = {

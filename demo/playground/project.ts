@@ -1,4 +1,4 @@
-// The code on screen: an example, the visitor's own, or code from a link.
+// Keeps and stores the code on screen: an example, the visitor's own, or code from a link.
 //
 // Invariant: code that came by a link is not stored until the visitor keeps it, and does not run in this origin until the
 // visitor trusts it. It never runs without a click, kept and trusted or not.
@@ -11,31 +11,31 @@ import { hashOfRun, isRun } from './simulated-run.ts';
 export type Files = Readonly<Record<string, string>>;
 
 export type ProjectKind =
-  /** An example, with the visitor's changes: it is stored, and runs in this origin, by itself too. */
+  /** The code is an example with the visitor's changes. It is stored, and runs in this origin without a click, too. */
   | 'own'
-  /** It came by a link: it is not stored, cannot be changed, and runs in a sandbox. */
+  /** The code came by a link. It is not stored, cannot be changed, and runs in a sandbox. */
   | 'shared'
-  /** It came by a link and was kept: it is stored, and runs in a sandbox. */
+  /** The code came by a link and the visitor kept it. It is stored, and runs in a sandbox. */
   | 'kept'
-  /** It was kept and is trusted: it runs in this origin, after a click. */
+  /** The visitor kept the code and trusts it. It runs in this origin after a click. */
   | 'trusted';
 
 export interface Project {
-  /** Names the space of its objects. */
+  /** The id of the code, which names the directory of its objects. */
   readonly id: string;
   readonly name: string;
   readonly kind: ProjectKind;
   readonly files: Files;
-  /** The objects that came with the link, as it has them; each run in the sandbox begins with them. Null: none. */
+  /** The objects of the link as its text, with which each run in the sandbox begins; null if the link has none. */
   readonly data: string | null;
 }
 
-/** Names the directory of the code's objects. */
+/** Returns the name of the directory of the code's objects. */
 export const directoryOf = ({ id }: Project): string => `playground-${id}`;
 
 export const isSandboxed = ({ kind }: Project): boolean => kind === 'shared' || kind === 'kept';
 
-/** The code of an example, as it is given. */
+/** Returns whether the code is that of an example without changes. */
 export function isUnchanged({ id, kind, files }: Project): boolean {
   const example = EXAMPLES.find((one) => one.id === id);
   if (kind !== 'own' || example === undefined) return false;
@@ -45,17 +45,17 @@ export function isUnchanged({ id, kind, files }: Project): boolean {
 
 const STORED = 'ctx-storage-playground';
 const MAIN = 'main.ts';
-/** How the ids of code begin that came by a link. */
+/** The beginning of the ids of code that came by a link. */
 const KEPT = 'kept-';
 
 const FIRST: Project = projectOf(EXAMPLES[0]!);
 
 export const project = signal<Project>(FIRST);
-/** The file in the editor. */
+/** The path of the file in the editor. */
 export const path = signal(MAIN);
-/** Counts up when the editor has to show a file again, and not because the visitor typed. */
+/** A count that goes up when the editor has to show a file again for another reason than the visitor's typing. */
 export const shown = signal(0);
-/** Why the link could not be opened. */
+/** The reason why the link could not be opened. */
 export const linkProblem = signal<string | null>(null);
 
 /** Opens the link's code, or the code that was open last, or the first example. */
@@ -71,7 +71,7 @@ export async function openFirst(): Promise<void> {
   show(stored() ?? FIRST);
 }
 
-/** The code in a file: the content of a link, or a simulated run. @throws Error that names the problem with it */
+/** Reads the code in a file, which has the content of a link or of a simulated run. @throws Error that names the problem */
 export async function sharedIn(text: string): Promise<Project> {
   const hash = isRun(text) ? await hashOfRun(text) : text;
   if (!hasSharedCode(hash)) throw new Error('The file has no shared code in it.');
@@ -113,7 +113,7 @@ export function trust(): void {
   store(project.value);
 }
 
-/** The text of the file in the editor, as the visitor types. */
+/** Takes over the text of the file in the editor as the visitor types. */
 export function edit(text: string): void {
   change({ ...project.value.files, [path.value]: text });
 }
@@ -162,7 +162,7 @@ function store(kept: Project): void {
   try {
     localStorage.setItem(STORED, JSON.stringify(kept));
   } catch {
-    // Full, or forbidden: the code stays on screen, and a link still carries it.
+    // The browser's storage is full or forbidden. The code stays on screen, and can still be shared as a link.
   }
 }
 
@@ -171,7 +171,7 @@ function stored(): Project | null {
     const text = localStorage.getItem(STORED);
     if (text === null) return null;
     const found: Project = { data: null, ...JSON.parse(text) };
-    // Versions before this one stored it as the visitor's own.
+    // Earlier versions of the playground stored kept code as the visitor's own.
     const isForeign = found.id.startsWith(KEPT) && found.kind !== 'trusted';
     return isForeign ? { ...found, kind: 'kept' } : found;
   } catch {

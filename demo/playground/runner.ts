@@ -1,4 +1,4 @@
-// Where code runs: the visitor's own and trusted code in this origin, with storage that is kept; a stranger's in a sandbox.
+// Runs code: the visitor's own and trusted code in this origin, with lasting storage; a stranger's code in a sandbox.
 
 import { wasmAddress, workerText } from 'virtual:playground-sandbox';
 import {
@@ -13,31 +13,31 @@ import { type Calls, callsOf, type Target } from './calls.ts';
 import { type ObjectTime, timeOf } from './object-time.ts';
 import type { SharedData } from './shared-data.ts';
 
-/** Code that runs. */
+/** The handle of running code. */
 export interface Runner {
   readonly calls: Calls;
   readonly classes: readonly string[];
   open(target: Target): Promise<OpenedObject>;
-  /** Null: in a sandbox. */
+  /** The status of the connection; null in a sandbox. */
   readonly status: ConnectionStatus | null;
-  /** Null: another version is started instead. */
+  /** Replaces the running code by another version; null means that the other version must be started anew. */
   readonly replace: ((files: Readonly<Record<string, string>>) => Promise<void>) | null;
-  /** Ends the running code; afterwards, code in this origin runs again with the next call. */
+  /** Ends the running code. The next call starts it again if it runs in this origin. */
   stop(): void;
   close(): void;
 }
 
-/** An object beside its code. */
+/** The history and the storage of an object whose code runs. */
 export interface OpenedObject {
   readonly time: ObjectTime;
-  /** Null: in a sandbox. */
+  /** The storage of the object; null in a sandbox. */
   readonly storage: RemoteStorage | null;
   close(): void;
 }
 
 type Listen = (entry: ConsoleEntry) => void;
 
-/** In this origin: the code has the directory for itself. The signal ends it while it is loaded. */
+/** Runs code in this origin, with a directory of its own. The signal ends it while it loads. */
 export async function runOwn(
   directory: string,
   files: Readonly<Record<string, string>>,
@@ -79,9 +79,9 @@ export async function runOwn(
 }
 
 /**
- * In a document without an origin, without storage and without network, and in memory: it ends with the document.
- * Its messages are only shown as text. The signal ends it while it loads, which may take any time: slow devices need
- * long for a harmless code too.
+ * Runs code in a document without an origin, storage or network. Its objects are in memory and end with the document,
+ * and its messages are only shown as text. The signal ends it while it loads. No time limit does, because slow devices
+ * need long even for harmless code.
  */
 export async function runSandboxed(
   files: Readonly<Record<string, string>>,

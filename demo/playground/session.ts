@@ -1,4 +1,4 @@
-// The running code and its record: calls with their answers, the console, the objects.
+// Keeps the state of the running code and its log: calls with their answers, the console, the objects.
 
 import { computed, signal } from '@preact/signals';
 import type { ConsoleEntry } from '../../packages/entries/connect-source.ts';
@@ -21,10 +21,10 @@ import { unpackText } from './share-link.ts';
 
 export type RunState =
   | { readonly kind: 'idle' }
-  /** An earlier version runs meanwhile, if there is one. */
+  /** The code starts. `before` is an earlier version that runs meanwhile, or null. */
   | { readonly kind: 'starting'; readonly before: Runner | null }
   | { readonly kind: 'running'; readonly runner: Runner }
-  /** An earlier version may still run. */
+  /** The code could not start. `runner` is an earlier version that still runs, or null. */
   | { readonly kind: 'failed'; readonly failure: Failure; readonly runner: Runner | null };
 
 export type LogEntry =
@@ -34,21 +34,21 @@ export type LogEntry =
       readonly kind: 'call';
       readonly id: number;
       readonly title: string;
-      /** Null: it is under way. */
+      /** The answer of the call; null while it is under way. */
       readonly answer: Answer | null;
       readonly durationMs: number;
     };
 
 const LOG_MAX = 200;
-/** So many letters of a call's arguments are shown above its answer. */
+/** How many letters of a call's arguments are shown above its answer. */
 const SHOWN_MAX = 200;
-/** The console and the socket are shown at this interval: each change of the list is drawn. */
+/** How often new lines of the console and the socket are shown, because each change of the list is drawn. */
 const SHOW_MS = 50;
-/** How far a clock that follows the system may seem to be off. */
+/** By how much a clock that follows the system may differ from the page's clock. */
 const DRIFT_MS = 1000;
 
 export const runState = signal<RunState>({ kind: 'idle' });
-/** Why the latest run failed, and the code that it concerns. */
+/** The mistakes because of which the latest run failed, and the files that they are in. */
 export const mistakes = signal<{ readonly files: Files | null; readonly list: readonly Mistake[] }>(
   {
     files: null,
@@ -57,14 +57,14 @@ export const mistakes = signal<{ readonly files: Files | null; readonly list: re
 );
 export const log = signal<readonly LogEntry[]>([]);
 export const objects = signal<readonly ObjectLine[]>([]);
-/** Where the clock of the objects stands; null: it follows the system. */
+/** The time at which the clock of the objects stands still; null means that it follows the system. */
 export const heldMs = signal<number | null>(null);
-/** The object that is called, and whose storage is shown. */
+/** The object that the visitor calls and whose storage is shown. */
 export const target = signal<Target>({ className: '', name: 'first' });
 
-/** The bookmark of the commit whose state is shown beside now; null: only now. */
+/** The bookmark of the commit whose state is shown beside the state now; null means that only the latter is shown. */
 export const moment = signal<string | null>(null);
-/** The called object has stored something. */
+/** Whether the called object has stored something. */
 export const exists = computed(() =>
   objects.value.some(
     ({ className, name }) => className === target.value.className && name === target.value.name,
@@ -72,7 +72,7 @@ export const exists = computed(() =>
 );
 
 export const runner = computed(() => ('runner' in runState.value ? runState.value.runner : null));
-/** The code on screen is not the code that runs. */
+/** Whether the code on screen differs from the code that runs. */
 export const isStale = computed(
   () => runner.value !== null && ranFiles.value !== project.value.files,
 );
@@ -89,15 +89,14 @@ export const outline = computed(() => {
 const ranFiles = signal<unknown>(null);
 let ranId = '';
 let lastId = 0;
-/** The latest run; aborted when it is to end, or when another run begins. */
+/** The controller of the latest run, which is aborted when the run is to end or another one begins. */
 let turn = new AbortController();
-/** The newest first. */
+/** The lines that are not shown yet, the newest first. */
 let unshown: readonly LogEntry[] = [];
 let showTimer: ReturnType<typeof setTimeout> | undefined;
 
 /**
- * Runs the code on screen: for the first time, or in place of the running code. A stranger's code runs in a
- * sandbox.
+ * Runs the code on screen, in place of the running code if there is any. A stranger's code runs in a sandbox.
  */
 export async function run(): Promise<void> {
   const { id, files } = project.value;
@@ -157,7 +156,7 @@ async function started(
 }
 
 /**
- * Ends the running code, whatever it does, before it returns. Objects of code in this origin keep their data.
+ * Ends the running code before it returns, whatever the code does. Objects of code in this origin keep their data.
  */
 export function stop(): void {
   if (isSandboxed(project.value) || runState.value.kind === 'starting') {
@@ -168,7 +167,7 @@ export function stop(): void {
   failCalls('The code was stopped.');
 }
 
-/** A sandbox ended itself. */
+/** Shows that a sandbox has ended by itself. */
 function endBy({ message }: Error): void {
   const failure: Failure = { code: 'stopped', message, stack: '' };
   turn.abort();
@@ -183,7 +182,7 @@ function failCalls(message: string): void {
   );
 }
 
-/** Nothing runs any more. */
+/** Resets the state to that in which no code runs. */
 export function end(): void {
   turn.abort();
   runner.value?.close();
@@ -239,7 +238,7 @@ export function hearSocket(line: string): void {
   addSoon({ kind: 'socket', id: lastId, line: shortened(line, LETTERS.line) });
 }
 
-/** Shared data shows itself: an object of it, if none of this name is there. */
+/** Selects an object of the shared data if it has none of the selected name. */
 function showFirstObject(): void {
   const [first] = objects.value;
   if (first !== undefined && project.value.data !== null && !exists.value) {
@@ -247,7 +246,7 @@ function showFirstObject(): void {
   }
 }
 
-/** Reads which objects there are. */
+/** Reads the list of objects again. */
 export async function refresh(): Promise<void> {
   const { value } = runner;
   if (value === null) return;
@@ -258,17 +257,16 @@ export async function refresh(): Promise<void> {
     ]);
     if (runner.value !== value) return;
     objects.value = found;
-    // A clock reports only its time: it is stopped if it reports the same time as before, or a time that differs
-    // from the page's.
+    // A clock reports only its time. It stands still if that is the same as before or differs from the page's time.
     const stands = nowMs === heldMs.value || Math.abs(nowMs - Date.now()) > DRIFT_MS;
     heldMs.value = stands ? nowMs : null;
   } catch (error) {
-    // Its worker was stopped meanwhile; the next call says more.
+    // The worker was stopped meanwhile, and the next call will report why.
     console.warn('The objects could not be listed.', error);
   }
 }
 
-/** The first place in one of the files that a text names. Bounded, because the text is of any length and content. */
+/** Finds the first place in one of the files that a text, such as a stack, names. It reads only a bounded part. */
 export function placeIn(text: string): { path: string; line: number } | null {
   const start = text.slice(0, LETTERS.message);
   for (const [, path, line] of start.matchAll(/([\w./-]{1,100}):(\d{1,9})/g)) {
@@ -282,7 +280,7 @@ function hear(entry: ConsoleEntry): void {
   addSoon({ kind: 'console', id: lastId, entry });
 }
 
-/** Code may speak a thousand times a second. */
+/** Shows an entry at the next interval, because code may write a thousand lines a second. */
 function addSoon(entry: LogEntry): void {
   if (unshown.length === 0) showTimer = setTimeout(showAll, SHOW_MS);
   unshown = [entry, ...unshown].slice(0, LOG_MAX);

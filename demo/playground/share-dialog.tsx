@@ -1,4 +1,4 @@
-// Shares the code on screen as a link or a file, when wanted with the objects that it has stored and their history.
+// Shares the code on screen as a link or a file, on request with the objects that it has stored and their history.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -10,7 +10,7 @@ import { FILE_BYTES_MAX, LINK_CHARS_MAX, toHash, UNNAMED } from './share-link.ts
 import { classOfKey, packData, type SharedObject } from './shared-data.ts';
 import { readStoredFiles } from './stored-files.ts';
 
-/** A form of the code that can be shared. */
+/** A form in which the code can be shared. */
 type Form =
   | { readonly kind: 'making' }
   | { readonly kind: 'made'; readonly address: string; readonly contents: string }
@@ -149,7 +149,7 @@ async function formOf(dataOf: () => Promise<string | null>): Promise<Form> {
   }
 }
 
-/** What the objects have stored, as text. @throws Error that says why it cannot be shared */
+/** Returns the stored data of the objects as text. @throws Error that says why it cannot be shared */
 async function dataText(): Promise<string> {
   const { data } = project.value;
   if (data !== null) return data;

@@ -1,5 +1,5 @@
-// Code, and when wanted its stored data, as the hash of an address or as a file, compressed; and back. The content is
-// checked, not trusted.
+// Compresses code, on request with its stored data, to the hash of an address or to a file, and reads it back. The
+// content that is read is checked, because anybody can make a link.
 //
 // Invariant: a link's code is small enough to be shown at once, before anybody has clicked.
 
@@ -9,33 +9,33 @@ import { damaged, unpackData } from './shared-data.ts';
 export interface SharedCode {
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;
-  /** Its objects, as `packData` packs them and `toText` writes them; null: none. */
+  /** The stored objects, packed by `packData` and written as text by `toText`; null if there are none. */
   readonly data: string | null;
 }
 
 const PREFIX = '#code=';
 const DATA = '&data=';
 
-/** The name of shared code that has none of its own. */
+/** The name that shared code without a name gets. */
 export const UNNAMED = 'Shared code';
 
 /**
- * Longest link that carries data. An issue of GitHub takes a text of 65,536 characters; browsers take more (Safari some
- * 80,000).
+ * How long a link with data may be. A GitHub issue may have 65,536 characters; browsers open longer addresses (Safari
+ * some 80,000).
  */
 export const LINK_CHARS_MAX = 60_000;
-/** Longest file that is opened. */
+/** How large a file may be to be opened. */
 export const FILE_BYTES_MAX = 8 * 1024 * 1024;
-/** Longest code that a link may unpack to, in characters: a small link can unpack to gigabytes. */
+/** How many characters of code a link may unpack to. The limit is needed because a short link can unpack to gigabytes. */
 const CODE_CHARS_MAX = 200_000;
-/** Each character takes three bytes at most. */
+/** The limit in bytes: in UTF-8 each character takes three bytes at most. */
 const CODE_BYTES_MAX = 3 * CODE_CHARS_MAX;
-/** Each file has a tab of its own on screen. */
+/** How many files a link may have, because each gets a tab on screen. */
 const FILES_MAX = 50;
 const NAME_CHARS_MAX = 80;
 const FILE_NAME = /^[\w-]+(?:\/[\w-]+)*\.[jt]s$/;
 
-/** The problem with the name of a file, or null. */
+/** Returns the problem with the name of a file, or null. */
 export function nameProblem(name: string): string | null {
   if (name.length > NAME_CHARS_MAX) return `A file's name has at most ${NAME_CHARS_MAX} letters.`;
   return FILE_NAME.test(name) ? null : 'A file has a name such as words.ts or lib/words.ts.';
@@ -43,7 +43,7 @@ export function nameProblem(name: string): string | null {
 
 export const hasSharedCode = (hash: string): boolean => hash.startsWith(PREFIX);
 
-/** The hash is also the content of a file. @throws Error if the code is more than a link may carry */
+/** Returns the hash of a link, which is also the content of a file. @throws Error if the code exceeds a limit */
 export async function toHash({ name, files, data }: SharedCode): Promise<string> {
   const text = JSON.stringify({ name, files });
   const tooMuch = excess(text.length, Object.keys(files).length);
@@ -82,7 +82,7 @@ export async function fromHash(hash: string): Promise<SharedCode> {
   return { name: shown, files, data };
 }
 
-/** The objects in the data of a link. @throws Error that names the problem */
+/** Reads the objects in the data of a link. @throws Error that names the problem */
 export async function unpackText(data: string): ReturnType<typeof unpackData> {
   let packed: Uint8Array<ArrayBuffer>;
   try {
@@ -93,7 +93,7 @@ export async function unpackText(data: string): ReturnType<typeof unpackData> {
   return unpackData(packed);
 }
 
-/** The limit that the code exceeds, in words, or null. */
+/** Returns a description of the limit that the code exceeds, or null. */
 function excess(chars: number, fileCount: number): string | null {
   if (chars > CODE_CHARS_MAX) return `at most ${CODE_CHARS_MAX} letters of code`;
   return fileCount > FILES_MAX ? `at most ${FILES_MAX} files` : null;

@@ -1,32 +1,32 @@
-// The stored objects of shared code, with their history: the files of each, as bytes for a link or a file; and back.
+// Packs the stored objects of shared code, with their history, into bytes for a link or a file, and unpacks them.
 //
-// The bytes are a JSON text of names and sizes, its length before it, then the contents. A log ends with zeros that were
-// written in advance: they are counted, not carried.
+// The bytes are the length of a JSON header with names and sizes, the header, and the contents of the files. A log ends
+// with zeros that were written in advance; of these only the number is packed.
 //
-// Invariant: the bytes of a stranger are read in bounded time and memory. Names and sizes are checked here; the contents
-// are opened only in the sandbox.
+// Invariant: the bytes of a stranger are read in bounded time and memory. Names and sizes are checked here; only the
+// sandbox interprets the contents.
 
 import { joined, pack, unpack } from './packed.ts';
 
-/** By name: `main`, `checkpoint`, `branches`, and the segments of the log. */
+/** The files of one object by name: `main`, `checkpoint`, `branches`, and the segments of the log. */
 export type ObjectFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
 export interface SharedObject {
-  /** The name of its folder: class, id, and what it is a branch or a facet of. */
+  /** The name of the object's folder: its class, its id, and what it is a branch or a facet of. */
   readonly key: string;
   readonly className: string;
-  /** Null: it was never called by one. */
+  /** The name of the object; null if it was never called by a name. */
   readonly name: string | null;
   readonly files: ObjectFiles;
 }
 
 export interface SharedData {
-  /** Where the clock of the objects is to stand, because an alarm is set; null: it follows the system. */
+  /** The time at which the clock of the objects must stand still because an alarm is set; null if it follows the system. */
   readonly clockMs: number | null;
   readonly objects: readonly SharedObject[];
 }
 
-/** Most bytes of all files together. */
+/** How many bytes all files together may have. */
 export const FILES_BYTES_MAX = 16 * 1024 * 1024;
 const OBJECTS_MAX = 200;
 const FILES_MAX = 64;
@@ -37,12 +37,12 @@ const LENGTH_BYTES = 4;
 const KEY = /^([\p{ID_Start}$_][\p{ID_Continue}$]{0,199})\.[0-9a-f]{64}(?:[.~][\w-]{1,64}){0,8}$/u;
 const FILE = /^(?:main|checkpoint|branches|log-[0-9a-f]{8})$/;
 
-/** The class in the name of a folder of an object; null: it is another folder. */
+/** Returns the class in the name of an object's folder; null if the folder is another one. */
 export const classOfKey = (key: string): string | null => KEY.exec(key)?.[1] ?? null;
 
 export const isFileName = (name: string): boolean => FILE.test(name);
 
-/** @throws Error if it is more than can be shared */
+/** Packs the objects. @throws Error if they are more than can be shared */
 export async function packData(data: SharedData): Promise<Uint8Array<ArrayBuffer>> {
   const sizes = data.objects.flatMap(({ files }) =>
     [...files.values()].map(({ length }) => length),
@@ -66,7 +66,7 @@ export async function packData(data: SharedData): Promise<Uint8Array<ArrayBuffer
   return pack(joined([length, header, ...contents]));
 }
 
-/** @throws Error that names the problem */
+/** Unpacks the objects. @throws Error that names the problem with the bytes */
 export async function unpackData(packed: Uint8Array<ArrayBuffer>): Promise<SharedData> {
   const bytesMax = LENGTH_BYTES + HEADER_BYTES_MAX + FILES_BYTES_MAX;
   let bytes: Uint8Array<ArrayBuffer>;
@@ -142,7 +142,7 @@ class Contents {
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** The limit that the data exceeds, in words, or null. */
+/** Returns a description of the limit that the data exceeds, or null. */
 function excess(sizeBytes: number, objectCount: number): string | null {
   if (sizeBytes > FILES_BYTES_MAX) return `at most ${FILES_BYTES_MAX / 1024 ** 2} MiB of files`;
   return objectCount > OBJECTS_MAX ? `at most ${OBJECTS_MAX} objects` : null;

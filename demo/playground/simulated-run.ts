@@ -1,6 +1,7 @@
-// The file of a failed simulation, as shared code with data: the objects as the run has left them, with their history.
+// Converts the file of a failed simulation to shared code with data: the objects as the run has left them, with their
+// history.
 //
-// It is a stranger's: it becomes a link, and is checked as every link is.
+// The file may come from a stranger, so it is converted to a link and checked as every link is.
 
 import { fromText, toText } from './packed.ts';
 import { toHash } from './share-link.ts';
@@ -22,10 +23,10 @@ interface SimulatedRun {
   }[];
 }
 
-/** True if the text may be such a file. */
+/** Returns whether the text may be such a file. */
 export const isRun = (text: string): boolean => text.startsWith('{');
 
-/** @throws Error that names the problem with the file */
+/** Returns the hash of the link. @throws Error that names the problem with the file */
 export async function hashOfRun(text: string): Promise<string> {
   const run = parsed(text);
   if (run.source === undefined) {
@@ -51,7 +52,7 @@ function parsed(text: string): SimulatedRun {
   try {
     run = JSON.parse(text) as Partial<SimulatedRun> | null;
   } catch {
-    // It is told below.
+    // The error below reports this.
   }
   if (run?.format === FORMAT) return run as SimulatedRun;
   throw new Error('The file has neither shared code nor a simulated run in it.');

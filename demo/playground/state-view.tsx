@@ -1,4 +1,4 @@
-// Keys and tables of the called object, as they change; beside them, how they were at the chosen moment.
+// Shows the keys and tables of the called object as they change, and beside them their state at the chosen moment.
 
 import { useMemo } from 'preact/hooks';
 import { useChanges } from '../../packages/inspector/use-followed.ts';
@@ -47,7 +47,7 @@ export function StateView() {
 interface ContentsProps {
   readonly state: State;
   readonly differences: Differences | null;
-  /** Ids of what just changed. */
+  /** The ids of the keys and rows that have just changed. */
   readonly flashing: ReadonlySet<string> | null;
   readonly when: 'now' | 'then';
 }

@@ -1,5 +1,5 @@
-// The keys and tables of an object at one moment, as the page shows them: the first of each, and which of them differ
-// from another moment.
+// Reads the first keys and tables of an object at one moment for the page to show, and finds which of them differ from
+// another moment.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
@@ -17,21 +17,21 @@ import type { StorageHandle, StorageMoment } from '../../src/index.ts';
 
 import { LETTERS, shortened } from './calls.ts';
 
-/** Most keys, tables, and rows of a table that are shown; the inspector shows all. */
+/** How many keys, tables, and rows of a table are shown; the inspector shows all. */
 export const SHOWN = { keys: 50, tables: 8, rows: 50 } as const;
 
 export interface ShownKey {
   readonly key: string;
   readonly text: string;
-  /** The same for equal values. */
+  /** A text that is the same for equal values. */
   readonly print: string;
 }
 
 export interface ShownRow {
-  /** The same for the same row at every moment. */
+  /** A text that identifies the row at every moment. */
   readonly id: string;
   readonly texts: readonly string[];
-  /** The same for equal cells. */
+  /** A text for each cell that is the same for equal cells. */
   readonly prints: readonly string[];
 }
 
@@ -91,16 +91,16 @@ async function readTable(source: StorageHandle | StorageMoment, table: Table): P
 
 export type Change = 'added' | 'changed' | 'removed';
 
-/** What differs between two moments. */
+/** The differences between two moments. */
 export interface Differences {
   readonly keys: ReadonlyMap<string, Change>;
   readonly tables: ReadonlyMap<string, TableDifferences>;
-  /** Tables that differ, and whose rows cannot be named. */
+  /** The tables that differ and whose rows cannot be identified. */
   readonly unnamed: readonly string[];
 }
 
 export interface TableDifferences {
-  /** The columns that name a row; one of another name than all columns is a number beside them. */
+  /** The columns that identify a row. A name that no column has stands for the row's number. */
   readonly columns: readonly string[];
   readonly rows: ReadonlyMap<string, Change>;
 }
@@ -123,7 +123,7 @@ export function differencesOf({ keys, tables, unnamed }: Compared): Differences 
   };
 }
 
-/** The change of one row. */
+/** Returns the change of one row. */
 export function changeOfRow(
   { tables }: Differences,
   { name, columns }: ShownTable,
@@ -131,13 +131,13 @@ export function changeOfRow(
 ): Change | null {
   const changes = tables.get(name);
   if (changes === undefined) return null;
-  // A row without a primary key is named by a number that is none of its columns.
+  // A row without a primary key is identified by its number, which is in none of its columns.
   const places = changes.columns.map((column) => columns.indexOf(column));
   const key = places.includes(-1) ? id : idOf(places.map((place) => prints[place]!));
   return changes.rows.get(key) ?? null;
 }
 
-/** Longer prints are digests. */
+/** A text for comparison that would be longer than this is replaced by its digest. */
 const PRINT_LETTERS_MAX = 200;
 
 function printOf(value: unknown): string {

@@ -1,4 +1,5 @@
-// The line at the bottom: whether the objects answer, whether everything is saved, where it is kept and for how long.
+// Shows the line at the bottom: whether the objects answer, whether everything is saved, where it is stored, and whether
+// the browser may delete it.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
@@ -46,7 +47,7 @@ export function StatusLine() {
   );
 }
 
-/** Whether the browser may delete it, and the request not to. At a click, because some browsers ask their user. */
+/** Shows whether the browser may delete the data, and a button that asks it not to, because some browsers ask the user. */
 function Keeping({ persisted }: { persisted: ConnectionStatus['persisted'] }) {
   const answer = useSignal<'none' | 'waiting' | 'granted' | 'refused'>('none');
   if (persisted === 'granted' || answer.value === 'granted') {
@@ -55,7 +56,7 @@ function Keeping({ persisted }: { persisted: ConnectionStatus['persisted'] }) {
   if (persisted === 'unavailable') return null;
   const ask = async () => {
     answer.value = 'waiting';
-    // Without an answer, the browser decides as if it had refused.
+    // A request that fails counts as refused.
     const isGranted = await navigator.storage.persist().catch(() => false);
     answer.value = isGranted ? 'granted' : 'refused';
   };

@@ -1,20 +1,20 @@
-// The files of a playground's objects, as they are stored in the origin private file system.
+// Reads the files of a playground's objects from the origin private file system.
 //
-// Invariant: they are read beside the worker that writes them, so a file that changed meanwhile is told by its size and
-// time, and all are read again: only files of one moment are given.
+// Invariant: all returned files are of one moment. A worker may write them during the reading, so a file whose size or
+// time has changed makes all of them be read again.
 
 import { classOfKey, isFileName, type ObjectFiles } from './shared-data.ts';
 
-/** How often files that change are read. */
+/** How often files that keep changing are read before giving up. */
 const READS_MAX = 5;
 
-/** The files of each object, by the name of its folder. @throws Error with the way out */
+/** Reads the files of each object, by the name of its folder. @throws Error that says what the visitor can do */
 export async function readStoredFiles(directory: string): Promise<Map<string, ObjectFiles>> {
   const root = await (await navigator.storage.getDirectory()).getDirectoryHandle(directory);
   for (let count = 0; count < READS_MAX; count += 1) {
     const before = await stampOf(root);
     const read = await readAll(root).catch((error: unknown) => {
-      // A file that changed while it was read; or a folder that was removed.
+      // A file changed while it was read, or a folder was removed.
       if (error instanceof DOMException) return null;
       throw error;
     });

@@ -1,11 +1,12 @@
-// The called object's time, across the foot of the page: a tick for each commit, a slider over them, and the ways back.
+// Shows the called object's history at the foot of the page: a tick for each commit, a slider over them, and buttons that
+// undo a commit or restore a state.
 
 import { counted, formatTime } from '../ui/format.ts';
 import type { Commit } from './object-time.ts';
 import { chosen, commits, goBack, opened, problem, takeBack, told, undo, unread } from './past.ts';
 import { exists, moment } from './session.ts';
 
-/** With more ticks, their labels would cover each other. */
+/** How many ticks may have labels; more labels would cover each other. */
 const LABELLED_MAX = 9;
 
 export function TimeBar() {
@@ -114,7 +115,7 @@ function Track({ newest }: { newest: Commit }) {
       <input
         type="range"
         aria-label="Moment"
-        // With one commit, the thumb is at the end, as with several.
+        // With a single commit the range begins at -1, so that the thumb is at the end, as it is with several.
         min={last === 0 ? -1 : 0}
         max={last}
         value={list.indexOf(current)}

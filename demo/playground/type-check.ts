@@ -1,4 +1,4 @@
-// The checker of the code on screen: its worker starts when the code has run and the editor is in view, and ends with
+// Checks the code on screen in a worker that starts once the code has run and the editor is in view, and that ends with
 // the page.
 //
 // Invariant: code that came by a link is not checked until the visitor keeps it, because code can keep a checker busy.
@@ -29,12 +29,12 @@ function startChecker(): StartedChecker {
 
 const isAllowed = signal(false);
 
-/** From now on, the checker takes no time from the first run, and the page has its shape. */
+/** Allows the checks. It is called after the first run, from which the checker would take time. */
 export function allowChecks(): void {
   isAllowed.value = true;
 }
 
-/** Checks the code from the time when it is allowed and the element is in view. The result ends that. */
+/** Checks the code once that is allowed and the element is in view. The returned function ends the checks. */
 export function checkOnceSeen(element: Element): () => void {
   const isSeen = signal(false);
   const isLeft = signal(false);
@@ -66,7 +66,7 @@ export function checkOnceSeen(element: Element): () => void {
   };
 }
 
-/** Safari has no idle callbacks. */
+/** Runs a function when the page is idle, or soon in Safari, which has no idle callbacks. */
 function whenIdle(run: () => void): void {
   if ('requestIdleCallback' in window) requestIdleCallback(run);
   else setTimeout(run);

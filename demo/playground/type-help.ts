@@ -1,4 +1,5 @@
-// The checker's answers in the editor: suggestions with their documentation, and the name under the pointer explained.
+// Shows the checker's answers in the editor: suggestions with their documentation, and explanations of the name under
+// the pointer.
 
 import type { Completion, CompletionSource } from '@codemirror/autocomplete';
 import type { Extension } from '@codemirror/state';
@@ -31,7 +32,7 @@ export function suggestionsIn(path: string): CompletionSource {
 export function explanationsIn(path: string): Extension {
   return hoverTooltip(async (_view, at) => {
     const about = await checking.ask((api, files) => api.describe(files, path, at));
-    // TypeScript's word for a name that it does not know.
+    // TypeScript declares a name that it does not know as `any`.
     if (about === null || about.signature === 'any') return null;
     return { pos: about.from, end: about.to, create: () => ({ dom: shown(about) }) };
   });

@@ -1,4 +1,4 @@
-// Entry of the API page: the emulated provider, on any date.
+// Starts the API page, which shows the emulated provider on any date.
 
 import { render } from 'preact';
 import { keepOffline } from '../offline/register.ts';

@@ -1,4 +1,4 @@
-// The panel of the emulated provider: a request, a date, and the changes of that day.
+// Shows the panel of the emulated provider: a request, a date, and the changes of that day.
 
 import { ProblemNote } from '../ui/problem-note.tsx';
 import {
@@ -255,7 +255,7 @@ function isDifferent(one: Answer, other: Answer): boolean {
   return one.status !== other.status || one.lines.join() !== other.lines.join();
 }
 
-/** A line without the comma at its end, which depends on the next line. */
+/** Removes the comma at the end of a line, so that lines compare equal whatever follows them. */
 function bare(line: string): string {
   return line.replace(/,$/, '');
 }

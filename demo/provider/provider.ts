@@ -1,4 +1,4 @@
-// The emulated provider of the API page. Its state is in objects of this browser; its date is the one
+// Sends requests to the emulated provider of the API page, whose state is in objects of this browser and whose date is
 // chosen on screen.
 //
 // A GET is sent twice, for the chosen day and for the day before, so that a change of that day shows.
@@ -29,7 +29,7 @@ export interface Example {
   readonly method: string;
   readonly path: string;
   readonly body?: string;
-  /** A day on which its answer changes. */
+  /** A day on which the answer of the request changes. */
   readonly date: string;
 }
 
@@ -80,13 +80,13 @@ export const method = signal('GET');
 export const path = signal(EXAMPLES[0]!.path);
 export const body = signal('');
 export const exchange = signal<Exchange>({ kind: 'none' });
-/** The bookmark to restore. */
+/** The bookmark that a restore would go back to. */
 export const bookmark = signal<string | null>(null);
 
-/** The operations that are announced and in force on that day. */
+/** Returns the deprecations that are announced or in force on that day. */
 export const scheduleOf = (at: string) => deprecations({ at });
 
-/** Moves to the next date of the schedule in that direction. */
+/** Moves to the next date in that direction on which something changes. */
 export function stepDate(direction: -1 | 1): void {
   const next =
     direction === 1
@@ -112,7 +112,7 @@ export async function send(): Promise<void> {
   exchange.value = { kind: 'asking' };
   sent += 1;
   const number = sent;
-  // Copied now: the user may edit the form while the provider starts.
+  // The form is copied now, because the user may edit it while the provider starts.
   const asked = { method: method.value, path: path.value, body: body.value };
   const day = date.value;
   const before = isReading() ? dayBefore(day) : null;
@@ -173,7 +173,7 @@ async function ask({ method, path, body }: Asked, day: string): Promise<Answer> 
 
 interface Provider {
   readonly api: ManagementApi;
-  /** Id of the zone that exists from the start. */
+  /** The id of the zone that exists from the start. */
   readonly zone: string;
 }
 

@@ -1,5 +1,4 @@
-// A document of this origin in which code that may run here has its workers: the visitor's own code, and trusted
-// code.
+// Opens a document of this origin in which code that may run here, the visitor's own and trusted code, has its workers.
 //
 // Invariant: the workers have the document's policy on every host, because a worker whose address is a blob has the
 // policy of the document that made both. The policy sends nothing to other origins, and lets a worker start only
@@ -31,7 +30,7 @@ export class CodeFrame {
       signal.addEventListener('abort', giveUp, { once: true });
       frame.addEventListener('load', () => {
         signal.removeEventListener('abort', giveUp);
-        // A host's page for a file that is missing has no policy.
+        // The title is checked, because the page that a web host shows for a missing file has no policy.
         if (frame.contentDocument?.title === 'Code') return opened(new CodeFrame(frame));
         frame.remove();
         failed(
@@ -42,7 +41,7 @@ export class CodeFrame {
     });
   }
 
-  /** A worker that waits for source. */
+  /** Starts a worker that waits for source code. */
   startSourceWorker(): Worker {
     const { Blob, URL, Worker } = this.#window;
     const text = scriptThatImports(new URL(address, document.baseURI).href);

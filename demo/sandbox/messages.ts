@@ -1,10 +1,10 @@
-// The messages of the sandbox's worker to the page, and how the page reads them.
+// Defines the messages of the sandbox's worker to the page, and how the page reads them.
 //
 // Invariant: a stranger's code may send any message, at any rate. Reading one takes bounded work: its shape, its
 // lengths and its rate are checked before it is used, and a message out of bounds is an Overrun, never cut or
 // converted.
 //
-// Does not know the port or the document.
+// This module does not depend on the port or the document.
 
 import type { ConsoleEntry, ConsoleLevel } from '../../packages/entries/connect-source.ts';
 import {
@@ -29,18 +29,18 @@ import {
 
 export { Overrun } from './shape.ts';
 
-/** From the worker. */
+/** A message from the worker to the page. */
 export type SandboxMessage =
   | { readonly type: 'console'; readonly entry: ConsoleEntry }
   | { readonly type: 'socket'; readonly line: string }
-  /** Of the object that is followed. */
+  /** A new reading of the object that is followed. */
   | { readonly type: 'reading'; readonly reading: Reading }
   | { readonly type: 'unread'; readonly failure: Failure }
-  /** `value` is checked by whoever asked. */
+  /** The answer to the call with this id, whose caller checks `value`. */
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'failed'; readonly id: number; readonly failure: Failure };
 
-/** To the worker: a call of its functions. */
+/** A message from the page to the worker that calls one of its functions. */
 export interface SandboxAsk {
   readonly id: number;
   readonly name: string;
@@ -49,12 +49,12 @@ export interface SandboxAsk {
 
 export const CLASSES_MAX = 100;
 
-/** At most twice the lines that the worker's console sends. */
+/** How many messages are accepted in a second: twice as many as the worker's console sends lines. */
 const MESSAGES_PER_SECOND_MAX = 1000;
 
 const LEVELS: readonly ConsoleLevel[] = ['debug', 'log', 'info', 'warn', 'error'];
 
-/** Reads the messages of one sandbox. `now`: milliseconds of any clock that goes on evenly. */
+/** Reads the messages of one sandbox. `now` returns milliseconds of any clock that runs evenly. */
 export class Intake {
   readonly #now: () => number;
   #second = Number.NEGATIVE_INFINITY;

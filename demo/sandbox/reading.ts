@@ -1,6 +1,6 @@
-// How the page reads a sandbox's messages on an object's time: its commits, its state, and the differences of two.
+// Reads a sandbox's messages about an object's history: its commits, its state, and the differences of two states.
 //
-// Invariant: as of all messages of a sandbox: bounded work, and an Overrun for another shape.
+// Invariant: as for all messages of a sandbox, reading takes bounded work, and another shape is an Overrun.
 
 import { SHOWN_MAX } from '../../packages/inspector/compared.ts';
 import { LETTERS } from '../playground/calls.ts';
@@ -24,7 +24,7 @@ import {
   unknownMessage,
 } from './shape.ts';
 
-/** As many as SQLite allows in a table. */
+/** The most columns that SQLite allows in a table. */
 const COLUMNS_MAX = 2000;
 const TABLES_MAX = 10_000;
 const CHANGES: readonly Change[] = ['added', 'changed', 'removed'];
@@ -40,10 +40,10 @@ export function readPast(value: unknown): Past {
   return { state: readState(state), differences: readDifferences(differences) };
 }
 
-/** Of `restore`. */
+/** Reads the answer of `restore`, a bookmark. */
 export const readBookmark = (value: unknown): string => readText(value, LETTERS.word);
 
-/** Of `revert`. */
+/** Reads the answer of `revert`: the bookmark of the new commit, or null. */
 export const readMade = (value: unknown): string | null =>
   value === null ? null : readBookmark(value);
 

@@ -1,4 +1,4 @@
-// The objects in a sandbox: made with the data that was shared, called, and followed through their time.
+// Runs the objects in a sandbox: makes them from the shared data, calls them, and reports their history.
 //
 // Invariant: the files of shared data are in the memory of this worker before the first object runs. With an alarm, the
 // clock stands where it stood when they were shared, so that no alarm is due that was not.
@@ -24,7 +24,7 @@ export class SandboxObjects {
     const calls = callsOf(objects);
     this.calls = {
       ...calls,
-      // Files do not contain their object's name.
+      // The names are added from the shared data, because the files do not contain their object's name.
       objects: async (classNames) =>
         (await calls.objects(classNames)).map((line) => ({
           ...line,
@@ -46,7 +46,7 @@ export class SandboxObjects {
     return new SandboxObjects(objects, namesOf(data, objects.env));
   }
 
-  /** Tells the readings of one object; those of the object before end. */
+  /** Reports the readings of one object, and stops reporting those of the object before. */
   async follow(
     target: Target,
     hear: (reading: Reading) => void,
@@ -54,7 +54,7 @@ export class SandboxObjects {
   ): Promise<void> {
     this.unfollow();
     const storage = await this.#storage(target);
-    this.unfollow(); // another object, asked for meanwhile
+    this.unfollow(); // ends the following of an object that was asked for meanwhile
     const time = timeOf(storage);
     const end = time.follow(hear, onError);
     this.#followed = {
@@ -71,13 +71,13 @@ export class SandboxObjects {
     this.#followed = null;
   }
 
-  /** Ends the objects; the end of their worker does, too. */
+  /** Ends the objects. They also end with their worker. */
   close(): Promise<void> {
     this.unfollow();
     return this.#objects.close();
   }
 
-  /** The time of the object that is followed. */
+  /** The history of the object that is followed. */
   get time(): ObjectTime {
     if (this.#followed === null) throw new Error('No object is followed.');
     return this.#followed.time;
@@ -91,7 +91,7 @@ export class SandboxObjects {
 const namespaceOf = (env: object, className: string) =>
   Reflect.get(env, className) as DurableObjectNamespace<object>;
 
-/** By id: the names that the data give, if the id is made from them. */
+/** Returns the names in the shared data by id. A name is left out if the id is not made from it. */
 function namesOf(data: SharedData | null, env: object): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const { className, key, name } of data?.objects ?? []) {

@@ -1,7 +1,8 @@
-// For Vite: the documents that the playground runs code in, and the headers of the built site.
+// Makes a Vite plugin that builds the documents that the playground runs code in, and the headers of the built site.
 //
-// A stranger's is sandbox.html. It carries its script, allowed by digest; the worker is bundled into one text, because a
-// document without an origin can load none of the site's files. Code of this origin has its workers in code.html.
+// A stranger's code runs in sandbox.html, which contains its script and allows it by digest. Its worker is bundled into
+// one text, because a document without an origin can load none of the site's files. Code of this origin runs in
+// code.html.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -16,7 +17,7 @@ export const HEADERS_FILE = '_headers';
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
- * For a stranger's code: it may load and send nothing, and run only the addresses that it makes itself.
+ * The policy of a stranger's code: it may load and send nothing, and run only addresses that it makes itself.
  */
 const sandboxPolicy = (digest: string) => [
   "default-src 'none'",
@@ -24,7 +25,7 @@ const sandboxPolicy = (digest: string) => [
   'worker-src blob:',
 ];
 
-/** Of code in this origin. `connect-src blob:` is for calls that are cancelled. */
+/** The policy of code in this origin. Cancelling a call needs `connect-src blob:`. */
 const CODE_POLICY = [
   "default-src 'none'",
   "script-src 'self' blob: 'wasm-unsafe-eval'",
@@ -32,7 +33,7 @@ const CODE_POLICY = [
   "connect-src 'self' blob:",
 ];
 
-/** Of the site's workers, which have the policy of their own response. */
+/** The policy of the site's own workers, which comes with their response. */
 const WORKER_POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -49,7 +50,7 @@ const DOCUMENT_POLICIES: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Cloudflare Pages sends a document at the path without its ending, and leads the other path there. */
+/** The headers by path. Documents have two paths, because Cloudflare Pages redirects to the one without the ending. */
 const HEADERS: Readonly<Record<string, string>> = {
   '/assets/*': WORKER_POLICY.join('; '),
   '/': DOCUMENT_POLICIES.index!,
@@ -61,7 +62,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   ),
 };
 
-/** `bundled` hears of each file that goes into the worker of the sandbox. */
+/** Makes the plugin. It calls `bundled` with each file that goes into the worker of the sandbox. */
 export function playgroundSandbox(bundled: (path: string) => void): Plugin {
   return {
     name: 'playground-sandbox',
@@ -85,7 +86,7 @@ export { default as wasmAddress } from '${here('../../worker/engine/vfs/sqlite3.
       middlewares.use(sendPolicy);
     },
     generateBundle() {
-      // That of a worker's build has no pages.
+      // The build of a worker has no pages.
       if (this.environment.config.isWorker) return;
       for (const [fileName, source] of Object.entries(documents())) {
         this.emitFile({ type: 'asset', fileName, source });
@@ -101,14 +102,14 @@ const sendPolicy: Connect.NextHandleFunction = (request, response, next) => {
   next();
 };
 
-/** The policy that a header has to state, of a file of the built site. */
+/** Returns the policy that a header has to state for a file of the built site. */
 export function policyOf(path: string): string | undefined {
   return HEADERS[path.startsWith('/assets/') ? '/assets/*' : path];
 }
 
 const pathOf = ({ url = '' }: Connect.IncomingMessage) => url.split('?')[0]!;
 
-/** In the form of Netlify and Cloudflare Pages; a header for each path, because theirs add up. */
+/** Returns the headers in the format of Netlify and Cloudflare Pages. Each path is listed, because patterns add up. */
 function headersText(): string {
   return Object.entries(HEADERS)
     .map(([path, policy]) => `${path}\n  Content-Security-Policy: ${policy}\n`)
@@ -142,7 +143,7 @@ async function workerText(bundled: (path: string) => void): Promise<string> {
   const { outputFiles, metafile } = await build({
     entryPoints: [here('sandbox-worker.ts')],
     bundle: true,
-    // A classic worker: one without an origin can be started from an address of its document in every browser.
+    // The worker is a classic script, because in a document without an origin every browser can start such a worker.
     format: 'iife',
     target: 'es2022',
     minify: true,
@@ -150,7 +151,7 @@ async function workerText(bundled: (path: string) => void): Promise<string> {
     write: false,
     metafile: true,
     logLevel: 'warning',
-    // Modules name files beside them; none can be loaded here, and none is.
+    // Some modules compute addresses of other files. None can be loaded here, and none is.
     define: { 'import.meta.url': '"https://sandbox.invalid/"' },
   });
   for (const path of Object.keys(metafile.inputs)) bundled(path);

@@ -1,5 +1,5 @@
-// The worker that runs a stranger's code: in a document without an origin, on memory. It gets its files in one
-// message, because it can fetch nothing, and speaks to the page over the port in that message.
+// Runs a stranger's code in a worker of a document without an origin, with objects in memory. It gets its files in one
+// message, because it can fetch nothing, and talks to the page over the port in that message.
 
 import { loadSource, type SourceFiles } from '../../packages/entries/in-process.ts';
 import { failureOf, LETTERS, shortened, type Target } from '../playground/calls.ts';

@@ -1,4 +1,4 @@
-// The document that a stranger's code runs in, with its worker, as the page sees it.
+// Opens the document that a stranger's code runs in, with its worker, and calls the worker for the page.
 //
 // Invariant: the frame has no origin (`sandbox` without `allow-same-origin`) and a policy without network, which its
 // worker inherits. The page calls the worker and is called by nobody. A message out of bounds closes the sandbox; closing
@@ -26,10 +26,10 @@ interface Follower {
   onError(error: unknown): void;
 }
 
-/** Receives the sandbox's unrequested messages. */
+/** Receives the messages that the sandbox sends without being asked. */
 export interface SandboxListener {
   hearConsole(entry: ConsoleEntry): void;
-  /** The sandbox closed itself because of a message of the code. */
+  /** Is called when the sandbox has been closed because of a message of its code. */
   hearEnd(reason: Error): void;
 }
 
@@ -66,19 +66,19 @@ export class Sandbox {
     frame.src = new URL('sandbox.html', document.baseURI).href;
     frame.addEventListener(
       'load',
-      // The frame has no origin that could be named.
+      // The target is `*`, because the frame has no origin that could be named.
       () => frame.contentWindow!.postMessage({ workerText, wasm }, '*', [port2]),
       { once: true },
     );
     document.body.append(frame);
   }
 
-  /** The names of the classes. */
+  /** Loads the code and resolves to the names of its classes. */
   load(files: Readonly<Record<string, string>>, data: SharedData | null): Promise<string[]> {
     return this.#ask('load', [files, data], readClasses);
   }
 
-  /** The time of an object. One is followed at a time, the one asked for last. */
+  /** Returns the history of an object. Only the object that was asked for last is followed. */
   time(target: Target): ObjectTime {
     return {
       follow: (hear, onError) => {
@@ -88,7 +88,7 @@ export class Sandbox {
         return () => {
           if (this.#follower !== follower) return;
           this.#follower = null;
-          // A sandbox that has ended follows nothing.
+          // The error of an ended sandbox does not matter, because it follows nothing any more.
           this.#ask('unfollow', [], nothing).catch(nothing);
         };
       },

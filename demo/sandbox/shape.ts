@@ -1,4 +1,4 @@
-// The shapes in the messages of a sandbox: texts, numbers and lists, each of bounded size.
+// Checks the values in the messages of a sandbox: texts, numbers and lists, each of bounded size.
 //
 // Invariant: another shape, or one out of bounds, is an Overrun, never cut or converted.
 
@@ -17,7 +17,7 @@ export function readNumber(value: unknown): number {
   return value;
 }
 
-/** A list without gaps, so that its length is how much there is to read. */
+/** Reads a list. Gaps are refused, so that reading takes no more work than the list has items. */
 export function readList(value: unknown, itemsMax: number): unknown[] {
   if (!Array.isArray(value)) throw unknownMessage();
   if (value.length <= itemsMax) return Array.from(value);

@@ -1,7 +1,7 @@
-// The modules that sandbox-plugin.ts makes.
+// Declares the modules that sandbox-plugin.ts makes.
 
 declare module 'virtual:playground-sandbox' {
-  /** The sandbox's worker, as one script. */
+  /** Loads the script of the sandbox's worker as one text. */
   export function workerText(): Promise<string>;
   export const wasmAddress: string;
 }

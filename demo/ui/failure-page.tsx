@@ -1,4 +1,4 @@
-// The whole page when the storage cannot be opened: the failed action, its code, and the way out.
+// Shows a whole page when the storage cannot be opened: the failed action, its code, and what the user can do.
 
 import { connect } from '../storage.ts';
 import type { Problem } from './problem.ts';
@@ -38,7 +38,7 @@ export function FailurePage({ problem }: { problem: Problem }) {
   );
 }
 
-/** In place of the notes. */
+/** Shows, in place of the notes, that the storage is being opened. */
 export function Opening() {
   return (
     <main class="opening">

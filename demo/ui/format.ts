@@ -1,4 +1,4 @@
-// Formats numbers, sizes and times. English in every locale, like the text of the page.
+// Formats numbers, sizes and times in English whatever the locale is, like the text of the page.
 
 const count = new Intl.NumberFormat('en');
 const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
@@ -11,7 +11,7 @@ export function formatCount(value: number): string {
   return count.format(value);
 }
 
-/** "1 note", "2 notes". */
+/** Formats a number with its noun, as in "1 note" and "2 notes". */
 export function counted(value: number, noun: string): string {
   return `${count.format(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
@@ -34,21 +34,21 @@ const UNITS = [
   ['s', 1000],
 ] as const;
 
-/** "in 59 min", "due". */
+/** Formats the time until a moment, as in "in 59 min", or "due" if it is past. */
 export function formatUntil(timeMs: number, nowMs: number): string {
   const leftMs = timeMs - nowMs;
   const unit = UNITS.find(([, unitMs]) => leftMs >= unitMs);
   return unit === undefined ? 'due' : `in ${Math.floor(leftMs / unit[1])} ${unit[0]}`;
 }
 
-/** The time if it is today, else the day. */
+/** Formats a moment as its time if it is today, else as its day. */
 export function formatShortTime(timeMs: number): string {
   const date = new Date(timeMs);
   const today = new Date();
   return date.toDateString() === today.toDateString() ? time.format(date) : day.format(date);
 }
 
-/** With seconds. */
+/** Formats a moment as its time with seconds. */
 export function formatTime(timeMs: number): string {
   return timeOfDay.format(new Date(timeMs));
 }

@@ -1,11 +1,10 @@
-// For a first visitor: the purpose of this page, and where its classes run. Hidden once there is a
-// note.
+// Introduces a first visitor to the purpose of this page and to where its classes run. It is hidden once a note exists.
 
 import { useEffect } from 'preact/hooks';
 import { listState } from '../notes/notes.ts';
 import { route } from '../route.ts';
 
-/** Remembers for the next visit whether there were notes: until they are listed, the page must not jump. */
+/** The key that records for the next visit whether there are notes, so that the page does not jump until they are listed. */
 const HAS_NOTES = 'ctx-storage-notes';
 const wasEmpty = read() === null;
 
@@ -30,7 +29,7 @@ export function Intro() {
   );
 }
 
-// Storage that is forbidden remembers nothing.
+// If the browser's storage is forbidden, nothing was recorded.
 function read(): string | null {
   try {
     return localStorage.getItem(HAS_NOTES);

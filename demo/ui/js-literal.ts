@@ -1,24 +1,24 @@
 // Shows a stored value as readable JavaScript: the code that would create it, or nearly so.
 //
-// Covers every type of structured clone. Long values are cut, with a comment that says how much is
-// missing; a reference to an enclosing object is a comment, too.
+// It covers every type of structured clone. Long values are cut, with a comment that says how much is missing. A
+// reference to an enclosing object becomes a comment, too.
 
 const LINE_LENGTH_MAX = 72;
 const ITEMS_MAX = 100;
 const STRING_LENGTH_MAX = 5000;
 const DEPTH_MAX = 12;
 
-/** The value as JavaScript, on several lines if it does not fit on one. */
+/** Formats the value as JavaScript, on several lines if it does not fit on one. */
 export function formatValue(value: unknown): string {
   return format(value, '', []);
 }
 
-/** The value as JavaScript, on one line. */
+/** Formats the value as JavaScript on one line. */
 export function formatOnLine(value: unknown): string {
   return format(value, null, []);
 }
 
-/** Its type in a word or two: "Map(3)", "string", "Uint8Array(16)". */
+/** Names the type of the value, as in "Map(3)", "string" or "Uint8Array(16)". */
 export function describeType(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value !== 'object') return typeof value;
@@ -32,7 +32,7 @@ export function describeType(value: unknown): string {
   return type;
 }
 
-/** The spaces before a line; null: everything stands on one line. */
+/** The spaces before each line; null means that everything is written on one line. */
 type Indent = string | null;
 
 function format(value: unknown, indent: Indent, parents: readonly unknown[]): string {
@@ -111,7 +111,7 @@ function formatBytes(array: TypedArray, indent: Indent): string {
   const type = Object.prototype.toString.call(array).slice(8, -1);
   const members: Iterable<number | bigint> = array.subarray(0, ITEMS_MAX);
   const items = Array.from(members, (member) => `${member}${suffix}`);
-  // Numbers are packed into lines; one per line would take too much height.
+  // Several numbers share a line, because one per line would take too much height.
   const rest = array.length - items.length;
   const more = rest > 0 ? ` /* and ${rest} more */` : '';
   const rows: string[] = [];

@@ -1,11 +1,11 @@
-// Text that highlights where a search matched. SQLite inserts control characters as marks; everything
-// between them is shown as text, whatever it contains.
+// Shows a text and highlights where a search matched. SQLite inserts control characters as marks; everything between
+// them is shown as text, whatever it contains.
 
 export const MARK_START = '\u0001';
 export const MARK_END = '\u0002';
 
 export function MarkedText({ text }: { text: string }) {
-  // Every odd part is between a start and an end. A stray mark in the text itself only affects its colour.
+  // Every odd part is between a start mark and an end mark. A stray mark in the text itself affects only its colour.
   const parts = text.split(/[\u0001\u0002]/);
   return (
     <>{parts.map((part, index) => (index % 2 === 1 ? <mark key={index}>{part}</mark> : part))}</>

@@ -1,6 +1,6 @@
-// Messages of the page: one toast with at most one action, and a line for screen readers.
+// Shows the messages of the page: one toast with at most one action, and a line for screen readers.
 //
-// A toast stays while the pointer is over it or it has the focus, so an undo never disappears under the hand.
+// A toast stays while the pointer is over it or it has the focus, so its button never disappears before a click.
 
 import { signal } from '@preact/signals';
 

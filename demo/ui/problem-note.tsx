@@ -1,5 +1,4 @@
-// A problem, shown where it happened: the failed action, its code and message, and buttons for the
-// ways out.
+// Shows a problem where it happened: the failed action, its code and message, and buttons for what the user can do.
 
 import type { ComponentChildren } from 'preact';
 import type { Problem } from './problem.ts';
@@ -7,7 +6,7 @@ import type { Problem } from './problem.ts';
 export interface ProblemNoteProps {
   readonly title: string;
   readonly problem: Problem;
-  /** Buttons. */
+  /** The buttons that the note offers. */
   readonly children?: ComponentChildren;
 }
 

@@ -1,4 +1,4 @@
-// An error as the page shows it: always a code and a message, whatever was thrown.
+// Converts an error to what the page shows: always a code and a message, whatever was thrown.
 
 import { isStorageError } from '../../src/index.ts';
 

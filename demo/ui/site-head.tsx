@@ -1,6 +1,6 @@
-// The head of every page: where one is, where else one can go, and the ways out to the package.
+// Shows the head of every page: the name of the page, links to the other pages, and links to the package.
 //
-// Does not know the names of the package's sites: `site-names.ts` writes them into each page.
+// The addresses of the package's sites are not written here; `site-names.ts` writes them into each page.
 
 import { nameIn, type SiteName } from './site-names.ts';
 

@@ -1,4 +1,4 @@
-// The addresses that only the owner of the package can set, from its manifest into the head of every page.
+// Writes the addresses that only the owner of the package can set from its manifest into the head of every page.
 //
 // Invariant: an address that is not set is not linked, and a wrong one fails the build.
 
@@ -6,18 +6,18 @@ import type { Plugin } from 'vite';
 
 export type SiteName = 'guide' | 'repository';
 
-/** The fields of `package.json` that name sites. */
+/** The fields of `package.json` that contain addresses of sites. */
 export interface SiteManifest {
   readonly homepage?: string;
   readonly repository?: string | { readonly url: string };
 }
 
-/** The address that the page has for a name, or null. */
+/** Returns the address that the page has for a name, or null. */
 export function nameIn(page: Document, name: SiteName): string | null {
   return page.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? null;
 }
 
-/** For Vite: writes the addresses into each page. @throws Error if one of them is not a site's */
+/** Makes a Vite plugin that writes the addresses into each page. @throws Error if one is not the address of a site */
 export function siteNames({ homepage, repository }: SiteManifest): Plugin {
   const source = typeof repository === 'object' ? repository.url : repository;
   const names: Readonly<Record<SiteName, string | undefined>> = {

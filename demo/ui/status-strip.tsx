@@ -1,4 +1,4 @@
-// The strip at the bottom: whether the storage answers, the size of the database, and the alarm.
+// Shows the strip at the bottom: whether the storage answers, the size of the database, and the alarm.
 
 import { effect, signal } from '@preact/signals';
 import { revision } from '../changes.ts';
@@ -16,7 +16,7 @@ const ALARM_DELAY_MS = 60 * 60 * 1000;
 const facts = signal<Facts | null>(null);
 let question = 0;
 
-/** Reads the facts whenever the data changes. */
+/** Starts to read the values of the strip whenever the data changes. */
 export function startStatus(): void {
   effect(() => {
     void revision.value;

@@ -1,4 +1,4 @@
-// A text that is edited and saved, as types: of `ctx-storage/draft`, and of the hook that shows it.
+// Declares the types of a text that is edited and saved, for `ctx-storage/draft` and for the hook that shows it.
 
 /**
  * Stores the text, and resolves when it is stored: `storage.sql.exec(…).ready`, or a call of a method. `base` is the stored text that it was made from: a save that finds another one throws, instead of
@@ -14,7 +14,7 @@ export interface DraftOptions {
   delayMs?: number;
 }
 
-/** The text, and how much of it is stored. The same object until something changes. */
+/** The text, and how much of it is stored. It is the same object until something changes. */
 export type DraftState =
   | {
       readonly text: string;
@@ -22,7 +22,8 @@ export type DraftState =
       readonly error: undefined;
       readonly theirs: undefined;
     }
-  /** Letters wait to be saved, or are being saved. `error` is why the last save failed: the next letter or `flush` tries again. */
+  /** Letters wait to be saved, or are being saved. `error` says why the last save failed; the next letter or `flush` tries
+   * again. */
   | {
       readonly text: string;
       readonly state: 'saving';
@@ -41,9 +42,9 @@ export type DraftState =
 export interface DraftControls {
   /** The user has changed the text. */
   readonly setText: (text: string) => void;
-  /** Ends a conflict: with the user's text, which is saved, or with `theirs`. Without a conflict it does nothing. */
+  /** Ends a conflict with the user's text, which is then saved, or with `theirs`. Without a conflict it does nothing. */
   readonly resolve: (choice: 'mine' | 'theirs') => void;
-  /** Saves now. Resolves when all is saved, or when `state` and `error` say why not. */
+  /** Saves now. Resolves once everything is saved, or once `state` and `error` say why it is not. */
   readonly flush: () => Promise<void>;
 }
 
@@ -55,6 +56,6 @@ export interface TextDraft extends DraftControls {
   readonly getState: () => DraftState;
   /** Calls the listener at once, then after each change. Returns the function that ends this. */
   readonly subscribe: (listener: (state: DraftState) => void) => () => void;
-  /** The stored text of now, each time that it is read: a text that this draft has saved itself is no change. */
+  /** Tells the draft the stored text whenever it has been read. A text that this draft has saved itself is no change. */
   readonly setValue: (value: string) => void;
 }

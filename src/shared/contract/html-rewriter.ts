@@ -1,20 +1,20 @@
-// `HTMLRewriter` as code uses it: the types of Cloudflare's documentation.
+// Declares the types of `HTMLRewriter` that code uses, as Cloudflare's documentation has them.
 
-/** How content is taken: as text, unless `html` is true. */
+/** Says how inserted content is interpreted: as text, unless `html` is true. */
 export interface ContentOptions {
   readonly html?: boolean;
 }
 
-/** A stream, or the body of a response, is read when its place is written. */
+/** Content to insert. A stream, or the body of a response, is read when the output reaches its place. */
 export type HtmlContent = string | ReadableStream | Response;
 
 /** A start tag and, by `after`, `append` and their like, the content and the end tag that follow. */
 export interface Element {
-  /** In lower case. */
+  /** The name of the tag in lower case. */
   tagName: string;
   readonly namespaceURI: string;
   readonly removed: boolean;
-  /** A new iterator; it ends when an attribute is changed. Names are in lower case. */
+  /** A new iterator over the attributes, which ends when an attribute is changed. Names are in lower case. */
   readonly attributes: IterableIterator<[name: string, value: string]>;
   getAttribute(name: string): string | null;
   hasAttribute(name: string): boolean;
@@ -22,14 +22,14 @@ export interface Element {
   removeAttribute(name: string): Element;
   before(content: HtmlContent, options?: ContentOptions): Element;
   after(content: HtmlContent, options?: ContentOptions): Element;
-  /** Without effect, as `append` and `setInnerContent`, if the element has no content, as `<br>`. */
+  /** Inserts content after the start tag. Like `append` and `setInnerContent`, it has no effect on elements like `<br>`. */
   prepend(content: HtmlContent, options?: ContentOptions): Element;
   append(content: HtmlContent, options?: ContentOptions): Element;
   replace(content: HtmlContent, options?: ContentOptions): Element;
   setInnerContent(content: HtmlContent, options?: ContentOptions): Element;
   remove(): Element;
   removeAndKeepContent(): Element;
-  /** Sets the handler that is called if the end tag comes. @throws TypeError if the element has no content */
+  /** Sets the handler of the end tag, which is called if the tag comes. @throws TypeError if the element has no content */
   onEndTag(handler: (tag: EndTag) => void | Promise<void>): void;
 }
 
@@ -52,7 +52,7 @@ export interface Comment {
 
 /** A chunk of a text. */
 export interface Text {
-  /** As it is written in the document: `&amp;` is not decoded. */
+  /** The text as it is written in the document, where `&amp;` is not decoded. */
   readonly text: string;
   /** True for the chunk that ends the text; it may be empty. */
   readonly lastInTextNode: boolean;
@@ -73,14 +73,14 @@ export interface DocumentEnd {
   append(content: string, options?: ContentOptions): DocumentEnd;
 }
 
-/** Called for the elements that a selector matches, and for comments and text inside of them. */
+/** Handlers that are called for the elements that a selector matches, and for comments and text inside of them. */
 export interface ElementContentHandlers {
   element?(element: Element): void | Promise<void>;
   comments?(comment: Comment): void | Promise<void>;
   text?(text: Text): void | Promise<void>;
 }
 
-/** Called for all of a document. */
+/** Handlers that are called for the whole document. */
 export interface DocumentContentHandlers {
   doctype?(doctype: Doctype): void | Promise<void>;
   comments?(comment: Comment): void | Promise<void>;
@@ -90,9 +90,9 @@ export interface DocumentContentHandlers {
 
 /** Changes HTML while it streams. A token that a handler gets is valid until the handler's promise settles. */
 export interface HTMLRewriter {
-  /** @throws TypeError if the selector is invalid, or has parts that workerd does not support */
+  /** Adds handlers for a selector. @throws TypeError if it is invalid, or has parts that workerd does not support */
   on(selector: string, handlers: ElementContentHandlers): HTMLRewriter;
   onDocument(handlers: DocumentContentHandlers): HTMLRewriter;
-  /** The response with the changed body, which is read as the result is. @throws TypeError */
+  /** Returns the response with the changed body. Reading the result reads the body. @throws TypeError */
   transform(response: Response): Response;
 }

@@ -1,4 +1,4 @@
-// The limits and delays of objects, of their storage and their alarms, with their units and sources.
+// Defines the limits and delays of objects, of their storage and their alarms, with their units and sources.
 //
 // "Interface" below is the written interface of a stateful object's storage; where it is silent the
 // number is workerd's limit, or our own choice with its reason.
@@ -7,64 +7,65 @@
 // arguments in `arguments.ts`, of calls and sockets in `src/shared/calls` and `worker/objects/sockets`, of statements
 // in `worker/engine/sql/query-limits.ts`.
 
-/** Longest key, in bytes of UTF-8 (interface, "Limits"). */
+/** How many bytes of UTF-8 a key may have (interface, "Limits"). */
 export const KEY_BYTES_MAX = 2048;
 
-/** Largest stored value, in bytes of its serialized form (interface, "Limits": 128 KiB). */
+/** How many bytes the serialized form of a stored value may have (interface, "Limits": 128 KiB). */
 export const VALUE_BYTES_MAX = 131_072;
 
 /**
- * Most bytes of a stored value in addition to its content, for a string or buffer, where only the
- * content counts: header, padding, tags, lengths and a view take at most 22; rounded up.
+ * How many bytes a stored string or buffer may have in addition to its content, because only the content counts. Header,
+ * padding, tags, lengths and a view take at most 22, which is rounded up.
  */
 export const VALUE_FRAME_BYTES_MAX = 32;
 
 /**
- * Largest value that can be read; an imported database may contain one (workerd documents 2 MB).
+ * How many bytes a value may have to be read. It is more than can be written, because an imported database may contain
+ * larger values (workerd documents 2 MB).
  */
 export const READ_VALUE_BYTES_MAX = 2 * 1024 * 1024;
 
 /**
- * Most elements of Maps and Sets in a value that is larger than any written here: with keys chosen
- * to collide, this many take a second.
+ * How many elements Maps and Sets may have in a value that is larger than any written here. With keys that are chosen to
+ * collide, so many take a second.
  */
 export const READ_ELEMENTS_MAX = 8192;
 
-/** Longest text of one `exec`, in bytes of UTF-8 (workerd). */
+/** How many bytes of UTF-8 the text of one `exec` may have (workerd). */
 export const SQL_BYTES_MAX = 100_000;
 
-/** Most keys of one `get`, `delete` or `put(entries)` (interface, "Limits"). */
+/** How many keys one `get`, `delete` or `put(entries)` may have (interface, "Limits"). */
 export const KEYS_PER_CALL_MAX = 128;
 
 /** How far back point-in-time recovery reaches, in days (interface, "Limits"). */
 export const RECOVERY_WINDOW_DAYS = 30;
 
 /**
- * Bytes of history that every object may keep unless it is told (our choice): 6,500 saves of a text of 20 kB, or half a
- * million small writes, so the days decide for most apps, and a phone's disk is safe from the others.
+ * How many bytes of history an object keeps by default (our choice): 6,500 saves of a text of 20 kB, or half a million
+ * small writes. For most apps the days decide, and this limit protects a phone's disk from the others.
  */
 export const HISTORY_BYTES = 256 * 1024 * 1024;
 
-/** Most commits that one call of `history` lists, and how many it lists unless it is told. */
+/** How many commits one call of `history` lists at most, and by default. */
 export const HISTORY_COMMITS_MAX = 1000;
 export const HISTORY_COMMITS_DEFAULT = 100;
 
-/** Most commits that one call takes back together. */
+/** How many commits one call of `revert` may undo together. */
 export const REVERTED_COMMITS_MAX = 1000;
 
-/** Latest alarm time, in milliseconds: workerd keeps nanoseconds in a signed 64-bit integer. */
+/** The latest time of an alarm in milliseconds. Workerd stores nanoseconds in a signed 64-bit integer. */
 export const ALARM_TIME_MS_MAX = 9_223_372_036_854;
 
-/** Longest a `transaction` of a page or a `blockConcurrencyWhile` may hold an object (workerd). */
+/** How long a `transaction` of a page or a `blockConcurrencyWhile` may block an object (workerd). */
 export const CRITICAL_SECTION_MS_MAX = 30_000;
 
-/** Longest run of an alarm handler (workerd). */
+/** How long an alarm handler may run (workerd). */
 export const ALARM_MS_MAX = 15 * 60_000;
 
 /** How often an alarm whose handler fails is retried at most; after the last retry, the alarm is deleted (workerd). */
 export const ALARM_RETRIES_MAX = 6;
 
-/** Delay before the first retry of an alarm; each further retry doubles it (workerd). */
+/** The delay before the first retry of an alarm. Each further retry doubles it (workerd). */
 export const ALARM_RETRY_MS = 2000;
 
 /** The largest random addition to the delay of a retry, as a part of the delay (workerd). */
@@ -73,7 +74,7 @@ export const ALARM_RETRY_JITTER = 0.25;
 /** How often the delay doubles at most: up to 2 s × 2⁹, which is 17 minutes (workerd). */
 export const ALARM_RETRY_DOUBLINGS_MAX = 9;
 
-/** Deepest nesting of critical sections (workerd). */
+/** How deeply critical sections may nest (workerd). */
 export const CRITICAL_SECTION_DEPTH_MAX = 64;
 
 /**
@@ -83,29 +84,29 @@ export const CRITICAL_SECTION_DEPTH_MAX = 64;
  */
 export const HANDLE_WAIT_MS = 6000;
 
-/** Longest name, in UTF-8 bytes, that is available as `id.name` (workerd). */
+/** How many bytes of UTF-8 a name may have to be available as `id.name` (workerd). */
 export const OBJECT_NAME_BYTES_MAX = 1024;
 
-/** Most bytes of a facet's name in UTF-8 (workerd's). */
+/** How many bytes of UTF-8 the name of a facet may have (workerd). */
 export const FACET_NAME_BYTES_MAX = 256;
 
-/** How deeply facets nest, the object itself included (workerd's). */
+/** How deeply facets may nest, counting the object itself (workerd). */
 export const FACET_DEPTH_MAX = 4;
 
-/** Most objects in one message of a list of them: each one is measured when it is listed. */
+/** How many objects one message of a list has at most, because listing an object measures its size. */
 export const LISTED_OBJECTS_MAX = 250;
 
-/** How deeply branches nest: a branch of a branch of an object is the second. */
+/** How deeply branches may nest. A branch of a branch of an object has depth two. */
 export const BRANCH_DEPTH_MAX = 8;
 
-/** Most branches of one object that are kept. */
+/** How many kept branches one object may have. */
 export const KEPT_BRANCHES_MAX = 64;
 
-/** Most bytes of a label in UTF-8. */
+/** How many bytes of UTF-8 a label may have. */
 export const LABEL_BYTES_MAX = 256;
 
-/** Most bytes in UTF-8 that the log keeps of a method's name. */
+/** How many bytes of UTF-8 the log stores of a method's name. */
 export const METHOD_BYTES_MAX = 128;
 
-/** Most bytes of a branch's name in UTF-8. */
+/** How many bytes of UTF-8 the name of a branch may have. */
 export const BRANCH_NAME_BYTES_MAX = 256;

@@ -1,19 +1,19 @@
-// Live reads as types: a result that follows the stored data. The same on a page and in the worker.
+// Declares the types of live reads, whose result follows the stored data, for both pages and the worker.
 
 import type { SqlBinding } from './arguments.ts';
 import type { KeyRange } from './key-range.ts';
 
-/** How a live read is doing. The same object until something changes. */
+/** The state of a live read. It is the same object until something changes. */
 export type LiveState<T> =
-  /** No result yet. */
+  /** The read has no result yet. */
   | { readonly status: 'pending'; readonly value: undefined; readonly error: undefined }
   | { readonly status: 'ready'; readonly value: T; readonly error: undefined }
   /**
-   * The result of an earlier visit, which was kept on this device: something may have changed since. Only of a handle
-   * that was opened `early`, and until the first result.
+   * The value is the result of an earlier visit, which was kept on this device, so the data may have changed since. Only a
+   * handle that was opened `early` has this state, until the first result.
    */
   | { readonly status: 'stale'; readonly value: T; readonly error: undefined }
-  /** The last attempt failed; the value is the last good one, if there was one. */
+  /** The last attempt failed. The value is the last good one, if there was one. */
   | { readonly status: 'failed'; readonly value: T | undefined; readonly error: unknown };
 
 /** Options of `subscribe`. */
@@ -26,49 +26,49 @@ export interface LiveOptions {
 }
 
 /**
- * The read of a live value, for caches: live values whose owner and key are equal give the same results. Making
- * a live value costs nothing until somebody listens, so a value that is made again is recognized by this.
- * Inside an object, each live value differs from all others.
+ * Identifies the read of a live value, for caches: live values with the same owner and key give the same results. A live
+ * value costs nothing until somebody listens, so code may make it again, and a cache recognizes it by this identity.
+ * Inside an object, each live value has an identity of its own.
  */
 export interface LiveIdentity {
-  /** Stands for the handle or connection that the live value belongs to. */
+  /** An object that represents the handle or connection that the live value belongs to. */
   readonly owner: object;
-  /** The read. */
+  /** A text that differs for different reads. */
   readonly key: string;
 }
 
 /**
  * The result of a read, again after every commit that changes it.
  *
- * It is active while it has a listener or an iterator. A slow consumer misses values in between, never the
- * last one. As an iterable it throws the error of a read that failed, which ends that iterator only.
+ * It is active while it has a listener or an iterator. A slow consumer misses values in between, but never the last one.
+ * An iterator throws the error of a read that failed, which ends only that iterator.
  *
  * `subscribe` and `getSnapshot` fit React's `useSyncExternalStore` and the store contract of Svelte; they may
  * be passed on without their object.
  */
 export interface Live<T> extends AsyncIterable<T> {
   /**
-   * Calls the listener at once with the value known so far (undefined before the first one), then with each
-   * later one, and when the read fails. Returns the function that ends this.
+   * Calls the listener at once with the last value (undefined before the first one), then with each later one, and when
+   * the read fails. Returns the function that ends this.
    */
   readonly subscribe: (
     listener: (value: T | undefined) => void,
     options?: LiveOptions,
   ) => () => void;
-  /** The last value: the same object until it changes; undefined before the first result. */
+  /** Returns the last value, which is the same object until it changes; undefined before the first result. */
   readonly getSnapshot: () => T | undefined;
-  /** The last value or error: the same object until it changes. */
+  /** Returns the state of the read, which is the same object until it changes. */
   readonly getState: () => LiveState<T>;
   readonly identity: LiveIdentity;
-  /** The same read, whose result is never kept on this device for the next visit; what was kept of it is deleted. */
+  /** Returns the same read, but never keeps its result on this device for the next visit, and deletes a kept one. */
   asPrivate(): Live<T>;
-  /** The values, newest first known, then each change; no value that is `stale`. */
+  /** Iterates over the last value and each later one, but not over a value that is `stale`. */
   [Symbol.asyncIterator](): AsyncIterableIterator<T>;
-  /** Ends it for all its listeners; iterators finish. */
+  /** Ends the live value for all its listeners and iterators. */
   [Symbol.dispose](): void;
 }
 
-/** Which keys `storage.live` follows: one, several, or a range as of `list`. */
+/** The keys that `storage.live` follows: one, several, or a range as in `list`. */
 export type LiveKeys =
   | { readonly key: string }
   | { readonly keys: readonly string[] }
@@ -81,7 +81,7 @@ export type LiveKeys =
       readonly limit?: number;
     };
 
-/** A stub whose methods are live: each gives its result again when the data it read has changed. */
+/** A stub whose methods return live values: each runs again when the data that it has read changes. */
 export type LiveStub<Stub extends object> = {
   readonly [Name in keyof Stub as Stub[Name] extends (...args: never[]) => PromiseLike<unknown>
     ? Name extends 'fetch' | 'dup'

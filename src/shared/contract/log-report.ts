@@ -38,7 +38,7 @@ export interface ReportedOpening {
 }
 
 export interface LogReport {
-  /** The main file contains everything before this position; null: the checkpoint file has no intact slot. */
+  /** The position before which the main file contains everything; null if the checkpoint file has no intact slot. */
   readonly checkpoint: {
     readonly segment: string;
     readonly offset: number;
@@ -48,7 +48,7 @@ export interface LogReport {
   readonly segments: readonly ReportedSegment[];
   /** The time of the oldest state that can be restored; null if there is none. */
   readonly oldestMs: number | null;
-  /** Null if the files are too damaged to be opened. */
+  /** What the next opening would do; null if the files are too damaged to be opened. */
   readonly opening: ReportedOpening | null;
   /** One line for each damage; empty if the files are sound. */
   readonly damage: readonly string[];

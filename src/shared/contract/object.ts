@@ -1,60 +1,60 @@
-// Stateful objects as types: namespaces, ids and stubs as their callers have them, `ctx` as the
-// object has it. The same on a page and in the worker, and the same names as in workerd's types.
+// Declares the types of stateful objects: namespaces, ids and stubs for their callers, and `ctx` for the object's own
+// code. They serve both pages and the worker, and have the names of workerd's types.
 //
-// How a class becomes its stub: methods give promises, whose members can be used before they arrive;
-// functions and RpcTargets in arguments and results become functions and stubs of the other side;
-// everything else is cloned.
+// The type of a stub follows from its class: methods return promises, whose members can be used before they resolve;
+// functions and RpcTargets in arguments and results become functions and stubs of the other side; all other values are
+// cloned.
 
 import type { RpcTarget } from './rpc-target.ts';
 import type { DurableObjectStorage } from './storage.ts';
 
-/** Which object of a class; made by its namespace. */
+/** The id of an object among those of its class. Its namespace makes it. */
 export interface DurableObjectId {
-  /** 64 hexadecimal digits. */
+  /** Returns the id as 64 hexadecimal digits. */
   toString(): string;
   equals(other: DurableObjectId): boolean;
-  /** The name it was made from, when it was, and has at most 1,024 bytes. */
+  /** The name that the id was made from, if it was made from one of at most 1,024 bytes. */
   readonly name?: string;
   readonly jurisdiction?: string;
 }
 
-/** Accepted and kept on ids; everything here lives in one place. */
+/** A jurisdiction. Ids keep it, but it has no effect, because everything is stored on this device. */
 export type DurableObjectJurisdiction = 'eu' | 'fedramp' | 'fedramp-high' | 'us';
 
-/** Accepted for programs written for the network; without effect. */
+/** Options that are accepted for programs written for Cloudflare's network, and have no effect. */
 export interface GetOptions {
   locationHint?: string;
   routingMode?: string;
   retry?: object;
 }
 
-/** The objects of one class. Every member answers at once, and no object is opened by it. */
+/** The objects of one class. Every method returns at once and opens no object. */
 export interface DurableObjectNamespace<T extends object = object> {
-  /** A new id at random. */
+  /** Returns a new random id. */
   newUniqueId(options?: { jurisdiction?: DurableObjectJurisdiction }): DurableObjectId;
-  /** The same name always gives the same id. */
+  /** Returns the id of a name, which is always the same. */
   idFromName(name: string): DurableObjectId;
-  /** The id with these digits. @throws INVALID_ARGUMENT for an id of another class */
+  /** Returns the id with these digits. @throws INVALID_ARGUMENT for an id of another class */
   idFromString(id: string): DurableObjectId;
-  /** A stub of the object. @throws INVALID_ARGUMENT for an id of another class */
+  /** Returns a stub of the object. @throws INVALID_ARGUMENT for an id of another class */
   get(id: DurableObjectId, options?: GetOptions): DurableObjectStub<T>;
-  /** `get(idFromName(name))`. */
+  /** Does the same as `get(idFromName(name))`. */
   getByName(name: string, options?: GetOptions): DurableObjectStub<T>;
-  /** The same objects, their ids marked. */
+  /** Returns a namespace of the same objects, which puts the jurisdiction into their ids. */
   jurisdiction(jurisdiction: DurableObjectJurisdiction): DurableObjectNamespace<T>;
 }
 
-/** Short for the class as a caller has it: `env: { COUNTER: Namespace<Counter> }`. */
+/** A short name of the type, as in `env: { COUNTER: Namespace<Counter> }`. */
 export type Namespace<T extends object = object> = DurableObjectNamespace<T>;
 
 /**
- * An object as its callers have it.
+ * The stub of an object, by which its callers reach it.
  *
- * Public methods of the class, each giving a promise; a getter is read with `await stub.name`. Calls
- * of one stub arrive in the order they were made.
+ * It has the public methods of the class, each of which returns a promise; a getter is read with `await stub.name`. Calls
+ * of one stub arrive in the order in which they were made.
  *
- * A stub of a page or program outlives resets of its object, and the worker: calls that a reset has met reject, and the
- * next one reaches the next instance. In the code of an object or a Worker it rejects from then on, as on workerd.
+ * A stub of a page or program outlives resets of its object, and the worker: calls under way at a reset reject, and the
+ * next one reaches the next instance. In the code of an object or a Worker, all later calls reject too, as on workerd.
  */
 export type DurableObjectStub<T extends object = object> = Callable<T, ReservedMember> & {
   readonly id: DurableObjectId;
@@ -71,7 +71,7 @@ export type DurableObjectStub<T extends object = object> = Callable<T, ReservedM
   onRpcBroken(callback: (error: unknown) => void): void;
 };
 
-/** A response, which may carry a socket: after a request to upgrade. */
+/** A response, which has a socket if it answers a request to upgrade. */
 export type ObjectResponse = Response & { readonly webSocket?: ObjectWebSocket | null };
 
 /**
@@ -79,7 +79,7 @@ export type ObjectResponse = Response & { readonly webSocket?: ObjectWebSocket |
  * holds one stays in memory. In the arguments of a call it ends with the call: keep its `dup()`.
  */
 export type RpcStub<T extends object> = Callable<T, Brand> & {
-  /** Another handle of the same thing, to be disposed on its own. */
+  /** Returns another stub of the same target, which is disposed on its own. */
   dup(): RpcStub<T>;
   /**
    * Calls back once, with the reason, when calls of this stub can only fail from now on: the connection
@@ -87,7 +87,7 @@ export type RpcStub<T extends object> = Callable<T, Brand> & {
    * after the stub was disposed.
    */
   onRpcBroken(callback: (error: unknown) => void): void;
-  /** Lets it go on the other side. Without it that happens when it is garbage collected. */
+  /** Releases the target on the other side. Without this call, that happens when the stub is garbage collected. */
   [Symbol.dispose](): void;
   /** For types only: the type of the target. */
   readonly [STANDS_FOR]: T;
@@ -95,7 +95,7 @@ export type RpcStub<T extends object> = Callable<T, Brand> & {
 
 declare const STANDS_FOR: unique symbol;
 
-/** Members with another meaning on a stub, or that only the runtime may call. */
+/** The members that have another meaning on a stub, or that only the runtime may call. */
 type ReservedMember =
   | 'id'
   | 'name'
@@ -110,12 +110,12 @@ type ReservedMember =
   | 'then'
   | Brand;
 
-/** How workerd's types tell their classes apart. */
+/** The members by which workerd's types distinguish their classes. */
 export type Brand = '__DURABLE_OBJECT_BRAND' | '__RPC_TARGET_BRAND';
 
 type AnyFunction = (...parameters: never[]) => unknown;
 
-/** Methods and getters of a class, and a call when it is a function. */
+/** The methods and getters of a class as promises, and a call signature if it is a function. */
 export type Callable<T extends object, Reserved extends string> = {
   readonly [K in Exclude<keyof T, Reserved | symbol | number>]: T[K] extends AnyFunction
     ? Method<T[K]>
@@ -127,13 +127,13 @@ type Method<F extends AnyFunction> = F extends (...parameters: infer P) => infer
   : never;
 
 /**
- * A result on its way. Its members can be used already: `await stub.room('a').topic()` calls a method
- * of the target that `room` gives, and `await stub.status().open` reads a property. A function that a
- * call gives is awaited before it is called.
+ * The promise of a call. The members of its result can be used before it resolves: `await stub.room('a').topic()` calls a
+ * method of the target that `room` returns, and `await stub.status().open` reads a property. A function that a call
+ * returns must be awaited before it is called.
  */
 export type RpcPromise<R> = Promise<RpcResult<R>> & ([R] extends [never] ? unknown : Pipelined<R>);
 
-/** Of stubs and plain objects; other values have none before they arrive. */
+/** The members that can be used before the promise resolves, which only stubs and plain objects have. */
 type Pipelined<R> = R extends RpcTarget | TargetOfWorkerd
   ? Callable<R, Brand | PromiseMember>
   : R extends AnyObjectStub
@@ -154,7 +154,7 @@ type Pipelined<R> = R extends RpcTarget | TargetOfWorkerd
 
 type PromiseMember = 'then' | 'catch' | 'finally';
 
-/** Objects that arrive as they are, and objects that hold others. */
+/** The types of objects whose members cannot be used before they arrive. */
 type Opaque =
   | Cloned
   | AnyFunction
@@ -197,12 +197,12 @@ export type RpcResult<R> = R extends RpcStub<infer _> | AnyObjectStub
               ? { [K in keyof R]: RpcResult<R[K]> }
               : R;
 
-/** An RpcTarget as workerd's types have it. */
+/** The type of an RpcTarget in workerd's types. */
 interface TargetOfWorkerd {
   readonly __RPC_TARGET_BRAND: never;
 }
 
-/** A stub of whatever class. */
+/** A stub of any class. */
 type AnyObjectStub = Pick<DurableObjectStub, 'id' | 'fetch'>;
 
 /** Types that arrive as they are. */
@@ -221,15 +221,15 @@ type Cloned =
 
 /** Why an alarm handler runs. */
 export interface AlarmInvocationInfo {
-  /** True when an earlier run for the same alarm failed. */
+  /** Whether an earlier run for the same alarm failed. */
   readonly isRetry: boolean;
-  /** How many runs for it failed so far. */
+  /** How many runs for the alarm have failed so far. */
   readonly retryCount: number;
-  /** When it was due, in milliseconds since the epoch. */
+  /** The time at which the alarm was due, in milliseconds since the epoch. */
   readonly scheduledTime: number;
 }
 
-/** `ctx`: an object's access to its own parts. */
+/** The type of `ctx`, by which an object reaches its own storage, sockets and facets. */
 export interface DurableObjectState<Props = unknown> {
   readonly id: DurableObjectId;
   readonly storage: DurableObjectStorage;
@@ -244,23 +244,23 @@ export interface DurableObjectState<Props = unknown> {
   /** Keeps the object in memory until the promise settles. */
   waitUntil(work: Promise<unknown>): void;
   /**
-   * Resets the object at once. `retryAlarm: false`: an alarm whose handler this ends is not run again.
+   * Resets the object at once. With `retryAlarm: false`, an alarm whose handler this ends is not run again.
    */
   abort(reason?: string, options?: { retryAlarm?: boolean }): never;
   /**
-   * Takes the socket over: its messages are events of the object (`webSocketMessage`), which may be
-   * evicted meanwhile. At most 10 tags of at most 256 characters.
+   * Accepts the socket: its messages become events of the object (`webSocketMessage`), which may be evicted between them.
+   * A socket may have 10 tags of at most 256 characters.
    */
   acceptWebSocket(socket: SocketLike, tags?: string[]): void;
-  /** The open sockets it has taken over, of a tag when one is given. */
+  /** Returns the open sockets that the object has accepted, or only those with the tag. */
   getWebSockets(tag?: string): ObjectWebSocket[];
   getTags(socket: SocketLike): string[];
-  /** Answers one message without an event; without an argument no more. */
+  /** Sets the message that is answered automatically, without an event. Without an argument no message is. */
   setWebSocketAutoResponse(pair?: AutoResponse): void;
   getWebSocketAutoResponse(): AutoResponse | null;
-  /** When the socket was answered so last. */
+  /** Returns when a message of the socket was last answered automatically. */
   getWebSocketAutoResponseTimestamp(socket: SocketLike): Date | null;
-  /** Kept, and without effect: a handler has no limit of time here. */
+  /** Stores the timeout, which has no effect, because handlers have no time limit here. */
   setHibernatableWebSocketEventTimeout(timeoutMs?: number): void;
   getHibernatableWebSocketEventTimeout(): number | null;
 }
@@ -268,7 +268,7 @@ export interface DurableObjectState<Props = unknown> {
 /** A class that facets can have. */
 export type DurableObjectClass<_T extends object = object> = {};
 
-/** A class of the worker in `ctx.exports`: called, it gives the class with `ctx.props` for facets. */
+/** A class of the worker in `ctx.exports`. Calling it returns the class with `ctx.props` for facets. */
 export type LoopbackExport = DurableObjectNamespace &
   ((options: { props?: object }) => DurableObjectClass);
 
@@ -298,7 +298,7 @@ export interface FacetStartupOptions<T extends object = object> {
   class: DurableObjectClass<T>;
 }
 
-/** A facet as the object that it belongs to has it. */
+/** A stub of a facet, which only the object that the facet belongs to has. */
 export type FacetStub<T extends object = object> = Callable<
   T,
   Exclude<ReservedMember, 'id' | 'name'>
@@ -312,7 +312,7 @@ export interface SocketLike {
   close(code?: number, reason?: string): void;
 }
 
-/** A message and its automatic answer: a `WebSocketRequestResponsePair`. */
+/** A message and its automatic answer, such as a `WebSocketRequestResponsePair`. */
 export interface AutoResponse {
   readonly request: string;
   readonly response: string;
@@ -327,13 +327,13 @@ export interface ObjectWebSocketEventMap {
 }
 
 /**
- * A socket as object code and its callers have it: `accept()` it, or hand it to
- * `ctx.acceptWebSocket`, before it is used.
+ * A socket of object code and its callers. Before it is used, it must be passed to `ctx.acceptWebSocket`, or its
+ * `accept()` must be called.
  */
 export interface ObjectWebSocket extends EventTarget, SocketLike {
-  /** 1 open, 2 closing, 3 closed. */
+  /** The state of the socket: 1 is open, 2 closing, 3 closed. */
   readonly readyState: 0 | 1 | 2 | 3;
-  /** The type of binary messages, at a socket with listeners. */
+  /** The type in which a socket with listeners delivers binary messages. */
   binaryType: 'arraybuffer' | 'blob';
   onmessage: ((event: ObjectWebSocketEventMap['message']) => void) | null;
   onclose: ((event: ObjectWebSocketEventMap['close']) => void) | null;
@@ -358,7 +358,7 @@ export interface ObjectWebSocket extends EventTarget, SocketLike {
     listener: EventListenerOrEventListenerObject | null,
     options?: boolean | EventListenerOptions,
   ): void;
-  /** Begins to fire events. `allowHalfOpen`: only code answers a close, and may send before it does. */
+  /** Begins to fire events. With `allowHalfOpen`, only code answers a close, and may send before it does. */
   accept(options?: { allowHalfOpen?: boolean }): void;
   /** Keeps a value of at most 16,384 bytes with the socket, across eviction of its object. */
   serializeAttachment(value: unknown): void;
