@@ -1,4 +1,4 @@
-// The package as a page imports it: `openStorage`, `connect`, their types, and the errors' codes.
+// Exports what a page imports from the package: `openStorage`, `connect`, their types, and the errors' codes.
 
 export { type ConnectOptions, connect } from './page/start/connect.ts';
 export { type OpenOptions, openStorage } from './page/start/open-storage.ts';

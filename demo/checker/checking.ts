@@ -1,8 +1,8 @@
 // Decides when the code on screen is checked, and keeps the result or the reason why it is not checked.
 //
-// Invariant: an answer is shown for exactly the code that it concerns; answers for older code are dropped. A worker that
-// fails or does not answer is ended, and another one starts only when the visitor asks for it. This module does not
-// depend on the editor.
+// Invariant: an answer is shown for exactly the code that it concerns; answers for older code are dropped. A worker
+// that fails or does not answer is ended, and another one starts only when the visitor asks for it. This module does
+// not depend on the editor.
 
 import { signal } from '@preact/signals';
 import type { CodeFiles, TypeMistake } from './checker.ts';

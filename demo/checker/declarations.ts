@@ -28,7 +28,9 @@ const ofThePackage = import.meta.glob<string>(
   { query: '?raw', import: 'default', eager: true },
 );
 
-/** The texts by absolute path. Those of the package have the paths of the repository, because they import each other. */
+/**
+ * The texts by absolute path. Those of the package have the paths of the repository, because they import each other.
+ */
 export const DECLARATIONS: ReadonlyMap<string, string> = new Map([
   ...Object.entries(ofTypeScript).map(
     ([path, text]) => [path.replace(/^.*\//, LIBRARY_FOLDER), text] as const,

@@ -1,5 +1,5 @@
-// Opens the lists of the devices page: that of the server and those of two devices. Each has a worker and a directory of
-// its own, as if they were on different machines.
+// Opens the lists of the devices page: that of the server and those of two devices. Each has a worker and a directory
+// of its own, as if they were on different machines.
 
 import { signal } from '@preact/signals';
 import { followed } from '../../packages/follow/app/followed.ts';

@@ -14,7 +14,9 @@ const BLANK: NoteText = { title: '', body: '' };
 let draftCount = 0;
 
 export class NoteDraft {
-  /** A key of the fields on screen, different for each draft, so that they do not inherit another draft's undo history. */
+  /**
+   * A key of the fields on screen, different for each draft, so that they do not inherit another draft's undo history.
+   */
   readonly key = (draftCount += 1);
   readonly text: TextDraft;
   readonly state: Signal<DraftState>;

@@ -19,7 +19,9 @@ export function focusOpened(isOpen: boolean): void {
   if (isOpen) requestAnimationFrame(noteOpened);
 }
 
-/** Is called when a note has appeared. It focuses the note if that is wanted: its title if that is empty, else its text. */
+/**
+ * Is called when a note has appeared. It focuses the note if that is wanted: its title if that is empty, else its text.
+ */
 export function noteOpened(): void {
   const title = document.getElementById('note-title') as HTMLInputElement | null;
   const target = title?.value === '' ? title : document.getElementById('note-body');

@@ -1,5 +1,5 @@
-// Makes a Vite plugin that links the files that the notes app's script loads next, so that the browser loads them at the
-// same time: the client, the worker of `openStorage`, and SQLite's WebAssembly.
+// Makes a Vite plugin that links the files that the notes app's script loads next, so that the browser loads them at
+// the same time: the client, the worker of `openStorage`, and SQLite's WebAssembly.
 
 import { basename } from 'node:path';
 import type { Plugin } from 'vite';

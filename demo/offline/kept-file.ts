@@ -1,7 +1,7 @@
 // Checks a file of the build that comes from the service worker's cache.
 //
-// Invariant: only content that the build made is shown. The check is needed because any code of this origin can write to
-// the cache, even a stranger's that the visitor trusts, and a page that it puts there would not have its policy.
+// Invariant: only content that the build made is shown. The check is needed because any code of this origin can write
+// to the cache, even a stranger's that the visitor trusts, and a page that it puts there would not have its policy.
 
 export interface KeptFile {
   readonly url: string;

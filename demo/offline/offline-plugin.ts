@@ -1,5 +1,5 @@
-// Makes a Vite plugin that builds the service worker with the list of the site's files, except the benchmark's, and that
-// checks how much a visitor loads first.
+// Makes a Vite plugin that builds the service worker with the list of the site's files, except the benchmark's, and
+// that checks how much a visitor loads first.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

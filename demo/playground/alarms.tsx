@@ -1,4 +1,5 @@
-// Shows when each alarm is due, and the clock of the objects, which the visitor may move without moving any other clock.
+// Shows when each alarm is due, and the clock of the objects, which the visitor may move without moving any other
+// clock.
 
 import { useSignal } from '@preact/signals';
 import { formatDateTime, formatUntil } from '../ui/format.ts';

@@ -1,5 +1,5 @@
-// Sends the page's calls to running objects and returns the answers as plain text, which is the same whether the objects
-// run in this origin or in a sandbox.
+// Sends the page's calls to running objects and returns the answers as plain text, which is the same whether the
+// objects run in this origin or in a sandbox.
 //
 // Invariant: every text and list has a limit, because the page shows them: code may answer with anything.
 

@@ -12,7 +12,9 @@ import { storage } from './past.ts';
 import { objects, refresh, runner, target } from './session.ts';
 import { StateView } from './state-view.tsx';
 
-/** How often the objects are listed again. This is needed because no event reports objects that the page does not call. */
+/**
+ * How often the objects are listed again. This is needed because no event reports objects that the page does not call.
+ */
 const AGAIN_MS = 5000;
 
 export function DataPanel() {

@@ -109,7 +109,8 @@ export function createEditor(
           'aria-label': `Code of ${path}`,
           'aria-describedby': 'editor-keys', // is an element of the code pane
         }),
-        // This listens to `keyup`, after the editor's own handling of Escape, which closes lists and drops the selection.
+        // This listens to `keyup`, after the editor's own handling of Escape, which closes lists and drops the
+        // selection.
         EditorView.domEventHandlers({
           keyup(event, shown) {
             if (event.key === 'Escape') shown.setTabFocusMode(LEAVING_MS);

@@ -1,7 +1,7 @@
 // Keeps and stores the code on screen: an example, the visitor's own, or code from a link.
 //
-// Invariant: code that came by a link is not stored until the visitor keeps it, and does not run in this origin until the
-// visitor trusts it. It never runs without a click, kept and trusted or not.
+// Invariant: code that came by a link is not stored until the visitor keeps it, and does not run in this origin until
+// the visitor trusts it. It never runs without a click, kept and trusted or not.
 
 import { signal } from '@preact/signals';
 import { EXAMPLES } from './examples.ts';
@@ -71,7 +71,9 @@ export async function openFirst(): Promise<void> {
   show(stored() ?? FIRST);
 }
 
-/** Reads the code in a file, which has the content of a link or of a simulated run. @throws Error that names the problem */
+/**
+ * Reads the code in a file, which has the content of a link or of a simulated run. @throws Error that names the problem
+ */
 export async function sharedIn(text: string): Promise<Project> {
   const hash = isRun(text) ? await hashOfRun(text) : text;
   if (!hasSharedCode(hash)) throw new Error('The file has no shared code in it.');

@@ -26,7 +26,9 @@ export const UNNAMED = 'Shared code';
 export const LINK_CHARS_MAX = 60_000;
 /** How large a file may be to be opened. */
 export const FILE_BYTES_MAX = 8 * 1024 * 1024;
-/** How many characters of code a link may unpack to. The limit is needed because a short link can unpack to gigabytes. */
+/**
+ * How many characters of code a link may unpack to. The limit is needed because a short link can unpack to gigabytes.
+ */
 const CODE_CHARS_MAX = 200_000;
 /** The limit in bytes: in UTF-8 each character takes three bytes at most. */
 const CODE_BYTES_MAX = 3 * CODE_CHARS_MAX;

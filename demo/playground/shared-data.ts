@@ -21,7 +21,9 @@ export interface SharedObject {
 }
 
 export interface SharedData {
-  /** The time at which the clock of the objects must stand still because an alarm is set; null if it follows the system. */
+  /**
+   * The time at which the clock of the objects must stand still because an alarm is set; null if it follows the system.
+   */
   readonly clockMs: number | null;
   readonly objects: readonly SharedObject[];
 }

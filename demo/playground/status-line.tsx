@@ -1,5 +1,5 @@
-// Shows the line at the bottom: whether the objects answer, whether everything is saved, where it is stored, and whether
-// the browser may delete it.
+// Shows the line at the bottom: whether the objects answer, whether everything is saved, where it is stored, and
+// whether the browser may delete it.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
@@ -47,7 +47,9 @@ export function StatusLine() {
   );
 }
 
-/** Shows whether the browser may delete the data, and a button that asks it not to, because some browsers ask the user. */
+/**
+ * Shows whether the browser may delete the data, and a button that asks it not to, because some browsers ask the user.
+ */
 function Keeping({ persisted }: { persisted: ConnectionStatus['persisted'] }) {
   const answer = useSignal<'none' | 'waiting' | 'granted' | 'refused'>('none');
   if (persisted === 'granted' || answer.value === 'granted') {

@@ -1,5 +1,5 @@
-// Shows the called object's history at the foot of the page: a tick for each commit, a slider over them, and buttons that
-// undo a commit or restore a state.
+// Shows the called object's history at the foot of the page: a tick for each commit, a slider over them, and buttons
+// that undo a commit or restore a state.
 
 import { counted, formatTime } from '../ui/format.ts';
 import type { Commit } from './object-time.ts';

@@ -1,8 +1,9 @@
 // Opens the document that a stranger's code runs in, with its worker, and calls the worker for the page.
 //
 // Invariant: the frame has no origin (`sandbox` without `allow-same-origin`) and a policy without network, which its
-// worker inherits. The page calls the worker and is called by nobody. A message out of bounds closes the sandbox; closing
-// it removes the frame, which ends the worker, closes the port, and fails every call under way, all before it returns.
+// worker inherits. The page calls the worker and is called by nobody. A message out of bounds closes the sandbox;
+// closing it removes the frame, which ends the worker, closes the port, and fails every call under way, all before it
+// returns.
 
 import type { ConsoleEntry } from '../../packages/entries/connect-source.ts';
 import type { Calls, Failure, Target } from '../playground/calls.ts';

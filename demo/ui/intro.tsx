@@ -4,7 +4,10 @@ import { useEffect } from 'preact/hooks';
 import { listState } from '../notes/notes.ts';
 import { route } from '../route.ts';
 
-/** The key that records for the next visit whether there are notes, so that the page does not jump until they are listed. */
+/**
+ * The key that records for the next visit whether there are notes, so that the page does not jump until they are
+ * listed.
+ */
 const HAS_NOTES = 'ctx-storage-notes';
 const wasEmpty = read() === null;
 

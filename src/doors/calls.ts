@@ -1,4 +1,5 @@
-// The names of `src/shared/calls` that packages may import: the running task, stubs, sockets, and requests in parts.
+// Exports the names of `src/shared/calls` that packages may import: the running task, stubs, sockets, and requests in
+// parts.
 
 export { bodyOfResponse } from '../shared/calls/http/body.ts';
 export { isEncoded } from '../shared/calls/http/response-parts.ts';

@@ -1,5 +1,5 @@
-// The names of `src/shared/contract` that packages may import and no other door has: checks of arguments, and the types of
-// followed objects, drafts, D1 and HTML.
+// Exports the names of `src/shared/contract` that packages may import and no other door has: checks of arguments, and
+// the types of followed objects, drafts, D1 and HTML.
 
 export {
   checkArray,

@@ -1,4 +1,4 @@
-// The names of live values, the feed of commits and undo stacks that packages may import.
+// Exports the names of live values, the feed of commits and undo stacks that packages may import.
 
 export type { UndoOptions, UndoStack, UndoState } from '../shared/contract/undo.ts';
 export {

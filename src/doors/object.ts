@@ -1,4 +1,4 @@
-// The public types of objects that packages may import: ids, namespaces, stubs, management and services.
+// Exports the public types of objects that packages may import: ids, namespaces, stubs, management and services.
 
 export type {
   AutoResponse,

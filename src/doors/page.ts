@@ -1,4 +1,5 @@
-// The names of `src/page` that packages may import: a page's connections, its handles on storage, and their status.
+// Exports the names of `src/page` that packages may import: a page's connections, its handles on storage, and their
+// status.
 
 export { browserEnvironment } from '../page/leader/browser.ts';
 export type { PageEnvironment } from '../page/leader/environment.ts';

@@ -1,4 +1,4 @@
-// The public types of `ctx.storage` that packages may import: handles, commits, status, live reads, and limits.
+// Exports the public types of `ctx.storage` that packages may import: handles, commits, status, live reads, and limits.
 
 export type {
   ChangeCount,

@@ -1,4 +1,4 @@
-// The names that packages need to write values as bytes, in the format of V8, and to read them.
+// Exports the names that packages need to write values as bytes, in the format of V8, and to read them.
 
 export { deserialize } from '../shared/values/decode.ts';
 export { serialize, serializeWith } from '../shared/values/encode.ts';

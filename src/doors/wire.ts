@@ -1,4 +1,5 @@
-// The messages between page and worker that packages may import: addresses, follow requests, and errors that cross.
+// Exports the messages between page and worker that packages may import: addresses, follow requests, and errors that
+// cross.
 
 export type { WireAddress } from '../shared/wire/address.ts';
 export { type ControlMessage, namesOf } from '../shared/wire/control.ts';

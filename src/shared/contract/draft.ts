@@ -1,8 +1,8 @@
 // Declares the types of a text that is edited and saved, for `ctx-storage/draft` and for the hook that shows it.
 
 /**
- * Stores the text, and resolves when it is stored: `storage.sql.exec(…).ready`, or a call of a method. `base` is the stored text that it was made from: a save that finds another one throws, instead of
- * writing over it.
+ * Stores the text, and resolves when it is stored: `storage.sql.exec(…).ready`, or a call of a method. `base` is the
+ * stored text that it was made from: a save that finds another one throws, instead of writing over it.
  */
 export type SaveText = (text: string, base: string) => PromiseLike<unknown>;
 
@@ -42,7 +42,9 @@ export type DraftState =
 export interface DraftControls {
   /** The user has changed the text. */
   readonly setText: (text: string) => void;
-  /** Ends a conflict with the user's text, which is then saved, or with `theirs`. Without a conflict it does nothing. */
+  /**
+   * Ends a conflict with the user's text, which is then saved, or with `theirs`. Without a conflict it does nothing.
+   */
   readonly resolve: (choice: 'mine' | 'theirs') => void;
   /** Saves now. Resolves once everything is saved, or once `state` and `error` say why it is not. */
   readonly flush: () => Promise<void>;
@@ -56,6 +58,8 @@ export interface TextDraft extends DraftControls {
   readonly getState: () => DraftState;
   /** Calls the listener at once, then after each change. Returns the function that ends this. */
   readonly subscribe: (listener: (state: DraftState) => void) => () => void;
-  /** Tells the draft the stored text whenever it has been read. A text that this draft has saved itself is no change. */
+  /**
+   * Tells the draft the stored text whenever it has been read. A text that this draft has saved itself is no change.
+   */
   readonly setValue: (value: string) => void;
 }

@@ -22,14 +22,18 @@ export interface Element {
   removeAttribute(name: string): Element;
   before(content: HtmlContent, options?: ContentOptions): Element;
   after(content: HtmlContent, options?: ContentOptions): Element;
-  /** Inserts content after the start tag. Like `append` and `setInnerContent`, it has no effect on elements like `<br>`. */
+  /**
+   * Inserts content after the start tag. Like `append` and `setInnerContent`, it has no effect on elements like `<br>`.
+   */
   prepend(content: HtmlContent, options?: ContentOptions): Element;
   append(content: HtmlContent, options?: ContentOptions): Element;
   replace(content: HtmlContent, options?: ContentOptions): Element;
   setInnerContent(content: HtmlContent, options?: ContentOptions): Element;
   remove(): Element;
   removeAndKeepContent(): Element;
-  /** Sets the handler of the end tag, which is called if the tag comes. @throws TypeError if the element has no content */
+  /**
+   * Sets the handler of the end tag, which is called if the tag comes. @throws TypeError if the element has no content
+   */
   onEndTag(handler: (tag: EndTag) => void | Promise<void>): void;
 }
 

@@ -14,8 +14,8 @@ export const KEY_BYTES_MAX = 2048;
 export const VALUE_BYTES_MAX = 131_072;
 
 /**
- * How many bytes a stored string or buffer may have in addition to its content, because only the content counts. Header,
- * padding, tags, lengths and a view take at most 22, which is rounded up.
+ * How many bytes a stored string or buffer may have in addition to its content, because only the content counts.
+ * Header, padding, tags, lengths and a view take at most 22, which is rounded up.
  */
 export const VALUE_FRAME_BYTES_MAX = 32;
 
@@ -26,8 +26,8 @@ export const VALUE_FRAME_BYTES_MAX = 32;
 export const READ_VALUE_BYTES_MAX = 2 * 1024 * 1024;
 
 /**
- * How many elements Maps and Sets may have in a value that is larger than any written here. With keys that are chosen to
- * collide, so many take a second.
+ * How many elements Maps and Sets may have in a value that is larger than any written here. With keys that are chosen
+ * to collide, so many take a second.
  */
 export const READ_ELEMENTS_MAX = 8192;
 

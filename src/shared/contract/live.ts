@@ -9,8 +9,8 @@ export type LiveState<T> =
   | { readonly status: 'pending'; readonly value: undefined; readonly error: undefined }
   | { readonly status: 'ready'; readonly value: T; readonly error: undefined }
   /**
-   * The value is the result of an earlier visit, which was kept on this device, so the data may have changed since. Only a
-   * handle that was opened `early` has this state, until the first result.
+   * The value is the result of an earlier visit, which was kept on this device, so the data may have changed since.
+   * Only a handle that was opened `early` has this state, until the first result.
    */
   | { readonly status: 'stale'; readonly value: T; readonly error: undefined }
   /** The last attempt failed. The value is the last good one, if there was one. */
@@ -26,9 +26,9 @@ export interface LiveOptions {
 }
 
 /**
- * Identifies the read of a live value, for caches: live values with the same owner and key give the same results. A live
- * value costs nothing until somebody listens, so code may make it again, and a cache recognizes it by this identity.
- * Inside an object, each live value has an identity of its own.
+ * Identifies the read of a live value, for caches: live values with the same owner and key give the same results. A
+ * live value costs nothing until somebody listens, so code may make it again, and a cache recognizes it by this
+ * identity. Inside an object, each live value has an identity of its own.
  */
 export interface LiveIdentity {
   /** An object that represents the handle or connection that the live value belongs to. */
@@ -40,8 +40,8 @@ export interface LiveIdentity {
 /**
  * The result of a read, again after every commit that changes it.
  *
- * It is active while it has a listener or an iterator. A slow consumer misses values in between, but never the last one.
- * An iterator throws the error of a read that failed, which ends only that iterator.
+ * It is active while it has a listener or an iterator. A slow consumer misses values in between, but never the last
+ * one. An iterator throws the error of a read that failed, which ends only that iterator.
  *
  * `subscribe` and `getSnapshot` fit React's `useSyncExternalStore` and the store contract of Svelte; they may
  * be passed on without their object.

@@ -1,4 +1,5 @@
-// Defines the report of `ctx-storage log` about the log of an object, which the engine makes and the command line prints.
+// Defines the report of `ctx-storage log` about the log of an object, which the engine makes and the command line
+// prints.
 
 import type { CommitAuthor } from './storage.ts';
 

@@ -1,11 +1,14 @@
-// Objects from outside: the interface of a page's connection and of a process that hosts them.
+// Declares how objects are managed from outside: the interface of a page's connection and of a process that hosts them.
 
 import type { StorageEvents } from './connection-status.ts';
 import type { DurableObjectId, DurableObjectNamespace, DurableObjectStub } from './object.ts';
 import type { EntryHandle } from './service.ts';
 import type { ForkOptions, StorageHandle } from './storage.ts';
 
-/** The namespaces of classes, by name. For each name: the class, its options, or its objects' type. */
+/**
+ * The namespaces of classes, by name. The type parameter has, for each name, the class, its options, or its objects'
+ * type.
+ */
 export type NamespacesOf<Classes extends object> = {
   readonly [Name in keyof Classes]: DurableObjectNamespace<ObjectOf<Classes[Name]>>;
 };
@@ -19,8 +22,8 @@ type ObjectOf<Entry> = Entry extends AnyClass
     : Extract<Entry, object>;
 
 /**
- * Running objects, from outside of them: the result of `connect` on a page, and of `createObjects` in a Node
- * process. Functions and `clock` may be destructured.
+ * The result of `connect` on a page and of `createObjects` in a Node process, by which code outside the objects reaches
+ * them. Functions and `clock` may be destructured.
  */
 export interface Objects<Classes extends object> {
   /** The namespaces, by name of the class and of the binding. A name that is not served throws UNKNOWN_CLASS. */
@@ -30,22 +33,22 @@ export interface Objects<Classes extends object> {
   /** The entry point that the module exports by this name; a call of one that does not exist is UNKNOWN_CLASS. */
   entrypoint<T extends object = object>(name: string): EntryHandle<T>;
   /**
-   * The objects of a class that exist, by its name or a binding, in order of their ids. Ask for part after
-   * part when there are many: the last id of one part is the next part's `startAfter`.
+   * Lists the existing objects of a class, which is named by its name or a binding, in order of their ids. If there are
+   * many, list them in parts: the last id of one part is the next part's `startAfter`.
    *
    * @throws UNKNOWN_CLASS, INVALID_ARGUMENT
    */
   list(className: keyof Classes & string, options?: ListObjectsOptions): Promise<ObjectSummary[]>;
   /**
-   * The storage of an object, as `openStorage` gives it: to look into it, and change it, from beside the object.
+   * Opens a handle on the storage of an object, like `openStorage`, to read and change it from outside the object.
    *
    * @throws INVALID_ARGUMENT
    */
   storage(stub: DurableObjectStub): Promise<StorageHandle>;
   /**
-   * Forks an object: a stub of the same class, whose object runs on a branch. The branch has neither the object's
-   * sockets nor its facets, and its alarm does not run. `fetch: 'allow'` lets its code reach the network and other
-   * objects, which is BRANCH_ISOLATED otherwise. Disposing of the stub ends the branch, unless it is kept.
+   * Forks an object and resolves to a stub of the same class, whose object runs on a branch. The branch has neither the
+   * object's sockets nor its facets, and its alarm does not run. `fetch: 'allow'` lets its code reach the network and
+   * other objects, which is BRANCH_ISOLATED otherwise. Disposing of the stub ends the branch, unless it is kept.
    *
    * @throws StorageError `INVALID_ARGUMENT`, `BOOKMARK_INVALID`, `BOOKMARK_UNAVAILABLE`, `DISK_FULL`
    */
@@ -77,7 +80,7 @@ export interface Objects<Classes extends object> {
   close(): Promise<void>;
 }
 
-/** How an object of a class is forked. */
+/** The options of forking an object of a class. */
 export interface ForkObjectOptions extends ForkOptions {
   /** Whether its code may reach the network and other objects. @default 'refuse' */
   fetch?: 'allow' | 'refuse';
@@ -86,28 +89,28 @@ export interface ForkObjectOptions extends ForkOptions {
 /** The stub of a branch. Disposing of it ends the branch, unless that is kept or a handle of it is open. */
 export type ForkedStub<Stub> = Stub & { [Symbol.asyncDispose](): Promise<void> };
 
-/** Which of the objects of a class are listed. */
+/** The options that select which objects of a class are listed. */
 export interface ListObjectsOptions {
-  /** At most this many, 1 or more. @default all */
+  /** How many objects are listed at most, 1 or more. @default all */
   readonly limit?: number;
-  /** Only objects whose id comes after this one, whether or not it still exists. @default from the first on */
+  /** Lists only objects whose id comes after this one, whether or not it still exists. @default from the first on */
   readonly startAfter?: DurableObjectId | string;
 }
 
 /** An object that exists. */
 export interface ObjectSummary {
   readonly className: string;
-  /** With its name, if it was ever addressed by name. */
+  /** The id of the object, which has its name if it was ever addressed by name. */
   readonly id: DurableObjectId;
-  /** Size of its files, including history. Its branches have files of their own. */
+  /** The size of the object's files, including its history. Its branches have files of their own. */
   readonly sizeBytes: number;
-  /** When its alarm is due, in milliseconds since the epoch; null when none is set. */
+  /** When the object's alarm is due, in milliseconds since the epoch; null if none is set. */
   readonly nextAlarm: number | null;
-  /** The names of the branches that it keeps, in the order in which they were made. */
+  /** The names of the object's kept branches, in the order in which they were made. */
   readonly branches: readonly string[];
   /**
-   * Why the object cannot be opened, such as CORRUPT, or the error of its constructor: its alarm is not known
-   * then. Null when it can be, or was not opened to be listed.
+   * Why the object cannot be opened, such as CORRUPT or the error of its constructor; its alarm is not known then. Null
+   * if the object can be opened, or was not opened to be listed.
    */
   readonly error: Error | null;
 }
@@ -116,7 +119,7 @@ export interface ObjectSummary {
 export interface RanAlarm {
   readonly className: string;
   readonly id: DurableObjectId;
-  /** When it was due, in milliseconds since the epoch. */
+  /** When the alarm was due, in milliseconds since the epoch. */
   readonly dueTime: number;
 }
 
@@ -127,13 +130,13 @@ export interface RanAlarm {
  * It belongs to the worker, so all tabs share it.
  */
 export interface ObjectsClock {
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the epoch. */
   now(): Promise<number>;
-  /** Stops the clock at this time, and runs everything that is overdue. */
+  /** Stops the clock at this time and runs everything that is overdue. */
   set(time: number | Date): Promise<void>;
   /** Stops the clock and advances it, running everything that becomes due on the way. */
   advance(durationMs: number): Promise<void>;
-  /** Moves to the next alarm, or retry of one, and runs it; null when none is set. */
+  /** Moves the clock to the next alarm, or to a retry of one, and runs it; null if none is set. */
   runNextAlarm(): Promise<RanAlarm | null>;
   /** Returns to the system's time. */
   resume(): Promise<void>;

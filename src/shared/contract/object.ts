@@ -50,8 +50,8 @@ export type Namespace<T extends object = object> = DurableObjectNamespace<T>;
 /**
  * The stub of an object, by which its callers reach it.
  *
- * It has the public methods of the class, each of which returns a promise; a getter is read with `await stub.name`. Calls
- * of one stub arrive in the order in which they were made.
+ * It has the public methods of the class, each of which returns a promise; a getter is read with `await stub.name`.
+ * Calls of one stub arrive in the order in which they were made.
  *
  * A stub of a page or program outlives resets of its object, and the worker: calls under way at a reset reject, and the
  * next one reaches the next instance. In the code of an object or a Worker, all later calls reject too, as on workerd.
@@ -127,8 +127,8 @@ type Method<F extends AnyFunction> = F extends (...parameters: infer P) => infer
   : never;
 
 /**
- * The promise of a call. The members of its result can be used before it resolves: `await stub.room('a').topic()` calls a
- * method of the target that `room` returns, and `await stub.status().open` reads a property. A function that a call
+ * The promise of a call. The members of its result can be used before it resolves: `await stub.room('a').topic()` calls
+ * a method of the target that `room` returns, and `await stub.status().open` reads a property. A function that a call
  * returns must be awaited before it is called.
  */
 export type RpcPromise<R> = Promise<RpcResult<R>> & ([R] extends [never] ? unknown : Pipelined<R>);
@@ -248,8 +248,8 @@ export interface DurableObjectState<Props = unknown> {
    */
   abort(reason?: string, options?: { retryAlarm?: boolean }): never;
   /**
-   * Accepts the socket: its messages become events of the object (`webSocketMessage`), which may be evicted between them.
-   * A socket may have 10 tags of at most 256 characters.
+   * Accepts the socket: its messages become events of the object (`webSocketMessage`), which may be evicted between
+   * them. A socket may have 10 tags of at most 256 characters.
    */
   acceptWebSocket(socket: SocketLike, tags?: string[]): void;
   /** Returns the open sockets that the object has accepted, or only those with the tag. */

@@ -1,8 +1,7 @@
-// The storage interface as types: `ctx.storage` in the worker, and its asynchronous counterpart on
-// a page.
+// Declares the types of the storage interface: `ctx.storage` in the worker, and its asynchronous counterpart on a page.
 //
-// Both follow the same written interface. They differ only where a thread boundary forces it: the
-// page has no synchronous members. Argument rules are in arguments.ts, limits in limits.ts.
+// Both follow the same written interface. They differ only in that the page has no synchronous members, because it is
+// in another thread. The rules of arguments are in arguments.ts, the limits in limits.ts.
 
 import type { BatchStatement, BulkOptions, BulkResult, BulkSource } from './bulk.ts';
 import type { MergedMoments, MergeOptions, StorageDiff } from './changes.ts';
@@ -13,40 +12,40 @@ import type { Live, LiveKeys } from './live.ts';
  * Options of reads. Both are accepted and ignored: reads never wait and never return stale data.
  */
 export interface ReadOptions {
-  /** Let other events be delivered during the read. @default false */
+  /** Lets other events be delivered during the read. @default false */
   allowConcurrency?: boolean;
-  /** Do not keep the entry in memory. @default false */
+  /** Does not keep the entry in memory. @default false */
   noCache?: boolean;
 }
 
 /** Options of writes. */
 export interface WriteOptions {
   /**
-   * Do not delay replies and outgoing messages until this write is durable. A failure still resets
-   * the object. @default false
+   * Does not delay replies and outgoing messages until this write is durable. A failure still resets the object.
+   * @default false
    */
   allowUnconfirmed?: boolean;
-  /** Do not keep the entry in memory. @default false */
+  /** Does not keep the entry in memory. The option has no effect. @default false */
   noCache?: boolean;
 }
 
-/** Which entries `list` returns, in UTF-8 order of their keys. */
+/** Options that select the entries which `list` returns in UTF-8 order of their keys. */
 export interface ListOptions extends ReadOptions {
-  /** First key, inclusive. */
+  /** The first key that may be listed. */
   start?: string;
-  /** Key after which the result starts, exclusive; not together with `start`. */
+  /** The key after which the result starts; it cannot be given together with `start`. */
   startAfter?: string;
-  /** Key before which the result ends, exclusive. */
+  /** The key before which the result ends. */
   end?: string;
-  /** Only keys that begin with this. */
+  /** A text that all listed keys begin with. */
   prefix?: string;
-  /** Descending order; `start` and `end` keep their meaning. @default false */
+  /** Lists in descending order; `start` and `end` keep their meaning. @default false */
   reverse?: boolean;
-  /** Most entries returned; a positive integer. */
+  /** How many entries are returned at most; a positive integer. */
   limit?: number;
 }
 
-/** Options of `kv.list`: the same range, without the hints. */
+/** Options of `kv.list`: the same selection without the options of reads. */
 export type SyncListOptions = Omit<ListOptions, keyof ReadOptions>;
 
 /** Options of `getAlarm`. */
@@ -58,21 +57,21 @@ export type AlarmWriteOptions = Pick<WriteOptions, 'allowUnconfirmed'>;
 /** Key-value operations shared by storage and transactions. All throw as their promise's rejection,
  * except `delete`, which in a worker throws argument errors at once, as workerd does. */
 export interface KeyValueOperations {
-  /** The value as written, or undefined when the key does not exist. */
+  /** Returns the value of a key, or undefined if the key does not exist. */
   get<T = unknown>(key: string, options?: ReadOptions): Promise<T | undefined>;
-  /** The entries that exist among at most 128 keys, in UTF-8 order of their keys. */
+  /** Returns the entries that exist among at most 128 keys, in UTF-8 order of their keys. */
   get<T = unknown>(keys: string[], options?: ReadOptions): Promise<Map<string, T>>;
-  /** Stores one value: key at most 2,048 bytes, serialized value at most 131,072 bytes. */
+  /** Stores one value. The key may have 2,048 bytes, the serialized value 131,072 bytes. */
   put<T>(key: string, value: T, options?: WriteOptions): Promise<void>;
-  /** Stores at most 128 pairs, all or none. Members that are undefined are skipped. */
+  /** Stores at most 128 entries, either all or none. Members that are undefined are skipped. */
   put<T>(entries: Record<string, T>, options?: WriteOptions): Promise<void>;
-  /** True when the key existed. */
+  /** Deletes a key and returns whether it existed. */
   delete(key: string, options?: WriteOptions): Promise<boolean>;
-  /** How many of at most 128 keys existed. */
+  /** Deletes at most 128 keys and returns how many of them existed. */
   delete(keys: string[], options?: WriteOptions): Promise<number>;
-  /** The entries of a range. Without options, everything is loaded into memory. */
+  /** Returns the entries of a range. Without options, it loads everything into memory. */
   list<T = unknown>(options?: ListOptions): Promise<Map<string, T>>;
-  /** Alarm time in milliseconds since the epoch, or null when none is set. */
+  /** Returns the time of the alarm in milliseconds since the epoch, or null if none is set. */
   getAlarm(options?: AlarmReadOptions): Promise<number | null>;
   /** Sets the alarm; a time in the past means as soon as possible. */
   setAlarm(scheduledTime: number | Date, options?: AlarmWriteOptions): Promise<void>;
@@ -80,17 +79,17 @@ export interface KeyValueOperations {
   deleteAlarm(options?: AlarmWriteOptions): Promise<void>;
 }
 
-/** The argument of `transaction`'s closure. Its operations fail once the transaction ended. */
+/** The argument of `transaction`'s closure. Its operations fail once the transaction has ended. */
 export interface Transaction extends KeyValueOperations {
   /** Undoes the transaction's changes; a second call does nothing. */
   rollback(): void;
 }
 
-/** Point-in-time recovery. */
+/** The methods of point-in-time recovery. */
 export interface Recovery {
-  /** A bookmark of this moment; bookmarks compare as strings in order of time. */
+  /** Returns a bookmark of the current state. Bookmarks compare as strings in order of time. */
   getCurrentBookmark(): Promise<string>;
-  /** A bookmark of about that time, within the last 30 days. */
+  /** Returns a bookmark of about that time, within the last 30 days. */
   getBookmarkForTime(timestamp: number | Date): Promise<string>;
   /**
    * Restores everything to the bookmark when the object next starts. Resolves to the bookmark of
@@ -106,7 +105,7 @@ export type SqlStorageValue = ArrayBuffer | string | number | null;
 export type SqlRow = Record<string, SqlStorageValue>;
 
 /**
- * The result of `sql.exec` in the worker: an iterator over rows; all its views share one position.
+ * The result of `sql.exec` in the worker, an iterator over rows. It shares its position with the iterator of `raw`.
  */
 export interface SqlStorageCursor<T extends object = SqlRow> {
   next(): IteratorResult<T, undefined>;
@@ -125,9 +124,9 @@ export interface SqlStorageCursor<T extends object = SqlRow> {
   [Symbol.iterator](): IterableIterator<T>;
 }
 
-/** `ctx.storage.sql`. */
+/** The type of `ctx.storage.sql`. */
 export interface SqlStorage {
-  /** Runs the text; bindings belong to its last statement, and so does the cursor. */
+  /** Runs the statements of the text. The bindings and the cursor belong to the last one. */
   exec<T extends object = SqlRow>(query: string, ...bindings: unknown[]): SqlStorageCursor<T>;
   /**
    * The rows of a query that only reads, again after every commit that changes them. Results arrive as events
@@ -136,46 +135,46 @@ export interface SqlStorage {
   live<T extends object = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
   /** Size of the database, in bytes. */
   readonly databaseSize: number;
-  /** For `instanceof`; the class cannot be constructed. */
+  /** The class of cursors for `instanceof`, which cannot be constructed. */
   readonly Cursor: SqlStorageCursorClass;
-  /** As in workerd; nothing makes an instance of it. */
+  /** A class that exists because workerd has it; nothing makes an instance of it. */
   readonly Statement: SqlStorageStatementClass;
 }
 
-/** The class of cursors, as `sql.Cursor` has it. */
+/** The type of `sql.Cursor`, the class of cursors. */
 export type SqlStorageCursorClass = (abstract new <T extends object>() => SqlStorageCursor<T>) & {
   readonly prototype: SqlStorageCursor;
 };
 
-/** The class `sql.Statement`. */
+/** The type of the class `sql.Statement`. */
 export type SqlStorageStatementClass = (abstract new () => object) & { readonly prototype: object };
 
-/** `ctx.storage.kv`: the same entries, synchronously, one key per call. */
+/** The type of `ctx.storage.kv`, which reads and writes the same entries synchronously, one key per call. */
 export interface SyncKvStorage {
   get<T = unknown>(key: string): T | undefined;
   put<T>(key: string, value: T): void;
   delete(key: string): boolean;
-  /** A lazy iterator; starting another list ends an unfinished one. */
+  /** Returns a lazy iterator over a range. Starting another list ends an unfinished one. */
   list<T = unknown>(options?: SyncListOptions): IterableIterator<[string, T]>;
 }
 
-/** Keys and values that are followed, on a page and in the worker. */
+/** The methods that follow keys and values, on a page and in the worker. */
 export interface LiveKeyValue {
-  /** The value of a key, or undefined, again after every commit that changes it. */
+  /** Follows the value of a key, or undefined, after every commit that changes it. */
   live<T = unknown>(options: { readonly key: string }): Live<T | undefined>;
-  /** The entries that exist among several keys, or of a range, as `get` and `list` give them. */
+  /** Follows the entries that exist among several keys or in a range, as `get` and `list` return them. */
   live<T = unknown>(options: LiveKeys): Live<Map<string, T>>;
 }
 
-/** `ctx.storage` of an object on the SQL backend. */
+/** The type of `ctx.storage` of an object. */
 export interface DurableObjectStorage extends KeyValueOperations, LiveKeyValue, Recovery {
-  /** SQL, on the same database. */
+  /** The methods that run SQL on the same database. */
   readonly sql: SqlStorage;
-  /** The keys and values, without promises. */
+  /** The methods that read and write keys and values without promises. */
   readonly kv: SyncKvStorage;
-  /** Removes everything but the alarm, all or nothing. */
+  /** Removes everything except the alarm, either all or nothing. */
   deleteAll(options?: WriteOptions): Promise<void>;
-  /** Resolves when every write so far is durable. */
+  /** Resolves once every write so far is durable. */
   sync(): Promise<void>;
   /** Runs the closure as one transaction; other events of the object wait until it ends. */
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T>;
@@ -183,10 +182,10 @@ export interface DurableObjectStorage extends KeyValueOperations, LiveKeyValue, 
   transactionSync<T>(callback: () => T): T;
 }
 
-/** The bytes of a file. */
+/** The types in which the bytes of a file may be given. */
 export type BinarySource = ArrayBuffer | ArrayBufferView | Blob;
 
-/** The result of `sql.exec` on a page: rows are pulled from the worker in batches. */
+/** The result of `sql.exec` on a page, which pulls rows from the worker in batches. */
 export interface RemoteSqlCursor<T extends object = SqlRow> extends AsyncIterable<T> {
   next(): Promise<IteratorResult<T, undefined>>;
   /** The remaining rows. */
@@ -198,20 +197,20 @@ export interface RemoteSqlCursor<T extends object = SqlRow> extends AsyncIterabl
     toArray(): Promise<U[]>;
     one(): Promise<U>;
   };
-  /** Known after the first row was pulled, or after `ready`. */
+  /** The names of the columns, known after the first row was pulled or after `ready`. */
   readonly columnNames: string[];
-  /** As of the rows pulled so far. */
+  /** The number of rows that SQLite has read for the rows pulled so far. */
   readonly rowsRead: number;
   readonly rowsWritten: number;
-  /** Resolves when the statement has run; rejects with its error. */
+  /** Resolves once the statement has run; rejects with its error. */
   readonly ready: Promise<void>;
-  /** Ends the cursor early and frees it in the worker; idempotent. */
+  /** Ends the cursor early and frees it in the worker. A second call does nothing. */
   close(): Promise<void>;
 }
 
-/** `sql` of a page's storage. */
+/** The type of `sql` of a page's storage. */
 export interface RemoteSqlStorage {
-  /** As in the worker. The statement runs at once; its error rejects `ready` and every pull. */
+  /** Runs the text as in the worker, at once. Its error rejects `ready` and every pull. */
   exec<T extends object = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
   /**
    * Runs one statement once for each row of bindings, as one transaction: all or nothing, whatever the rows come
@@ -247,7 +246,7 @@ export interface BatchResult<T extends object = SqlRow> {
   readonly rowsWritten: number;
 }
 
-/** `kv` of a page's storage: as `ctx.storage.kv`, with promises. */
+/** The type of `kv` of a page's storage, which is like `ctx.storage.kv` with promises. */
 export interface RemoteKvStorage {
   get<T = unknown>(key: string): Promise<T | undefined>;
   put<T>(key: string, value: T): Promise<void>;
@@ -266,15 +265,15 @@ export interface RemoteKvStorage {
   ): Promise<number>;
 }
 
-/** Which commits `history` lists. Times are Dates, or milliseconds since the epoch. */
+/** Options that select the commits which `history` lists. Times are Dates, or milliseconds since the epoch. */
 export interface HistoryOptions {
-  /** Not before this time. @default as far as the history goes back */
+  /** The time of the oldest commit that is listed. @default as far as the history goes back */
   from?: number | Date;
-  /** Not after this time. @default now */
+  /** The time of the newest commit that is listed. @default now */
   to?: number | Date;
-  /** Only commits before the one of this bookmark: the last one of a list, to list on from there. */
+  /** Lists only commits before this bookmark's. To continue a list, give the bookmark of its last commit. */
   before?: string;
-  /** At most this many, from 1 to 1,000. @default 100 */
+  /** How many commits are listed at most, from 1 to 1,000. @default 100 */
   limit?: number;
 }
 
@@ -300,41 +299,43 @@ export const COMMIT_KINDS = [
 /** Who made a commit. */
 export interface CommitAuthor {
   readonly kind: (typeof COMMIT_KINDS)[number];
-  /** The method of the class, of a `call`; of its first 128 bytes. */
+  /** The first 128 bytes of the called method's name, if the kind is `call`. */
   readonly method?: string;
-  /** The connection that it came over: `connection` of a handle. */
+  /** The connection that the call came over, as in `connection` of a handle. */
   readonly connection?: string;
-  /** The text that `labelled` gave it. */
+  /** The label that `labelled` gave the commit. */
   readonly label?: string;
 }
 
-/** One commit of an object: a transaction, or the writes of one turn. */
+/** A commit of an object, which is a transaction or all writes of one turn. */
 export interface StorageCommit {
-  /** Names the state after it: for `at` and `restore`. */
+  /** The bookmark of the state after the commit, for `at` and `restore`. */
   readonly bookmark: string;
-  /** When it was made, by the device's clock: before the commit before it, if that clock was set back meanwhile. */
+  /**
+   * The time of the commit by the device's clock. If that was set back, it may be before the time of an earlier commit.
+   */
   readonly time: Date;
-  /** The commit's bytes in the log: its changes, old and new. */
+  /** How many bytes of the log the commit takes, with the old and the new content of its changes. */
   readonly bytes: number;
-  /** Pages of the database after it, of 4,096 bytes each. */
+  /** How many pages of 4,096 bytes the database has after the commit. */
   readonly pages: number;
-  /** True if it brought an earlier state back. */
+  /** Whether the commit restored an earlier state. */
   readonly isRestore: boolean;
-  /** True if a branch became the object. */
+  /** Whether the commit made a branch the object. */
   readonly isPromote: boolean;
-  /** Who made it. Absent if nobody did: an internal commit. Writes of different authors are different commits. */
+  /** The author of the commit; absent if it is internal. Writes of different authors are different commits. */
   readonly by?: CommitAuthor;
 }
 
-/** How an object is forked. */
+/** The options of forking an object. */
 export interface ForkOptions {
-  /** The moment that the branch begins with: a bookmark, or a time. @default now */
+  /** The moment that the branch begins with, as a bookmark or a time. @default now */
   at?: string | Date;
-  /** Names the branch. Needed by one that is kept. */
+  /** The name of the branch, which a kept branch must have. */
   name?: string;
   /**
-   * The branch outlives its handle, the page and the worker, until it is deleted by its name. Otherwise it ends
-   * with its handle, or with the worker that holds it. An object keeps at most 64. @default false
+   * Keeps the branch until it is deleted by its name, so that it outlives its handle, the page and the worker.
+   * Otherwise it ends with its handle or with the worker that holds it. An object keeps at most 64. @default false
    */
   keep?: boolean;
 }
@@ -342,30 +343,31 @@ export interface ForkOptions {
 /** A branch that is kept. */
 export interface BranchSummary {
   readonly name: string;
-  /** The moment of its origin that it began with. */
+  /** The bookmark of the origin's moment that the branch began with. */
   readonly bookmark: string;
   readonly created: Date;
 }
 
-/** Branches of an object: each a writable object of its own, which began as a moment of this one. */
+/** The methods for branches of an object. Each is a writable object of its own that began as a moment of this one. */
 export interface Branching {
   /**
-   * Forks the object. Nothing is copied: the branch takes space for what it changes. Its handle is like any other;
-   * its bookmarks and its history are its own and begin with the fork. Alarms are stored and not run. The object goes
-   * on, keeps the history that the branch needs, and ends its branches when it is deleted.
+   * Forks the object. Nothing is copied: the branch takes space only for what it changes. Its handle is like any other;
+   * its bookmarks and its history are its own and begin with the fork. Its alarms are stored but not run. The object
+   * keeps the history that the branch needs, and ends its branches when it is deleted.
    *
    * @throws StorageError `BOOKMARK_INVALID`, `BOOKMARK_UNAVAILABLE`, `INVALID_ARGUMENT`, `DISK_FULL`
    */
   fork(options?: ForkOptions): Promise<StorageBranch>;
-  /** The branches that are kept, the oldest first. */
+  /** Lists the kept branches, the oldest first. */
   branches(): Promise<BranchSummary[]>;
-  /** A handle on a branch that is kept. @throws StorageError `BRANCH_ENDED` if there is none of this name */
+  /** Opens a handle on a kept branch. @throws StorageError `BRANCH_ENDED` if there is none of this name */
   openBranch(name: string): Promise<StorageBranch>;
-  /** Deletes a branch that is kept, and the branches of it. False if there is none of this name. */
+  /** Deletes a kept branch and its own branches. Resolves to false if there is none of this name. */
   deleteBranch(name: string): Promise<boolean>;
   /**
-   * The branch becomes the object, as one commit, if the object has not changed since the branch began. Calls under
-   * way reject with OBJECT_RESET, which is `retryable`. Resolves to the bookmark that undoes it. The branch goes on.
+   * Replaces the object's data by the branch's as one commit, if the object has not changed since the branch began.
+   * Calls under way reject with OBJECT_RESET, which is `retryable`. Resolves to the bookmark that undoes it. The branch
+   * stays open.
    *
    * @throws StorageError `CONFLICT` if the object has changed: nothing is changed; `INVALID_ARGUMENT` if it is not a
    *   branch of this object; `TRANSACTION_NESTING` inside this handle's transaction; `BRANCH_ENDED`, `DISK_FULL`
@@ -383,35 +385,38 @@ export interface StorageBranch extends StorageHandle {
   readonly forkedAt: string;
   /** The name of the branch, or null. */
   readonly branchName: string | null;
-  /** Without `from`: what the branch has changed since it began, which `merge(branch)` makes on its origin. */
+  /**
+   * Compares two states. Without `from`, it returns what `merge(branch)` would change: all changes of the branch so
+   * far.
+   */
   diff(from?: ComparedState, to?: ComparedState): StorageDiff;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * An earlier moment of an object, to be read beside the object, which goes on. Its data never changes. Close
- * it when it is no longer needed; it ends with its handle too.
+ * An earlier moment of an object, which can be read while the object goes on and never changes. Close it when it is no
+ * longer needed; it also ends with its handle.
  *
  * @throws StorageError `READ_ONLY` for a statement that writes; `BOOKMARK_UNAVAILABLE` if it had to be opened
  *   again (after a reset, or because it made room for others) and its history was given up meanwhile;
  *   `MOMENT_CLOSED` after `close`
  */
 export interface StorageMoment extends Pick<KeyValueOperations, 'get' | 'list' | 'getAlarm'> {
-  /** Names the moment. */
+  /** The bookmark of the moment. */
   readonly bookmark: string;
-  /** Queries, with the rules of the object's own; a statement that would write is READ_ONLY. */
+  /** The methods that query the moment as they would the object; a statement that would write is READ_ONLY. */
   readonly sql: Pick<RemoteSqlStorage, 'exec' | 'databaseSize'>;
   readonly kv: Pick<RemoteKvStorage, 'get' | 'list'>;
-  /** The database at that moment, as a plain SQLite file. */
+  /** Returns the database at that moment as a plain SQLite file. */
   exportDatabase(): Promise<Uint8Array<ArrayBuffer>>;
-  /** Frees the worker's memory for it; idempotent. */
+  /** Frees the memory that the moment takes in the worker. A second call does nothing. */
   close(): Promise<void>;
 }
 
-/** A state that is compared: a moment of the object, or an open branch of it. */
+/** A state to compare: a moment of the object, or an open branch of it. */
 export type ComparedState = string | Date | StorageBranch;
 
-/** The past of an object, beside the present. */
+/** The methods that read the past of an object. */
 export interface PastReading {
   /**
    * The commits of the last 30 days, the newest first, a part at a time, with who made each (`by`). The log does not
@@ -430,9 +435,9 @@ export interface PastReading {
    */
   at(moment: string | Date): Promise<StorageMoment>;
   /**
-   * The differences between two states, each a moment of the object, as a bookmark or a time, or a branch of it as that is
-   * when the walk begins; without the second, between the first and now. Its cost is that of the differences, and of the
-   * changes since the first moment ([branches](branches.md)).
+   * The differences between two states, each a moment of the object, as a bookmark or a time, or a branch of it as that
+   * is when the walk begins; without the second, between the first and now. Its cost is that of the differences, and of
+   * the changes since the first moment ([branches](branches.md)).
    *
    * A walk over it throws the errors of `at`, and `BRANCH_ENDED`.
    *
@@ -517,8 +522,8 @@ export interface StorageHandle
    * @throws StorageError `IMPORT_INVALID` if the file is not a SQLite database of 4,096-byte pages
    *   in UTF-8, is damaged or incomplete, or contains something that an object may not have: the message names all such
    *   faults, and a program that mends them;
-   *   `TRANSACTION_NESTING` inside this handle's transaction; `INPUT_CHANGED` if a chosen file was changed before it was
-   *   read; `DISK_FULL`. The old data stays.
+   *   `TRANSACTION_NESTING` inside this handle's transaction; `INPUT_CHANGED` if a chosen file was changed before it
+   *   was read; `DISK_FULL`. The old data stays.
    */
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
   /** Not possible across a thread: throws NOT_ON_PAGE, which names its replacement. */
@@ -536,8 +541,8 @@ export interface StorageHandle
    */
   restore(moment: string | Date): Promise<string>;
   /**
-   * Takes back the one commit that the bookmark names, and keeps all later ones, as a commit of its own. Resolves to its
-   * bookmark: reverting that one makes the changes again. Triggers do not run ([branches](branches.md)). Of several
+   * Takes back the one commit that the bookmark names, and keeps all later ones, as a commit of its own. Resolves to
+   * its bookmark: reverting that one makes the changes again. Triggers do not run ([branches](branches.md)). Of several
    * commits, at most 1,000, the newest is taken back first, and all are in one commit, or none.
    *
    * If nothing is left to take back, it makes no commit and resolves to null.
@@ -548,9 +553,9 @@ export interface StorageHandle
    */
   revert(bookmarks: string | readonly string[]): Promise<string | null>;
   /**
-   * Makes changes on the object as it is now, as one commit: those between two moments again, or all that a branch of the
-   * object has changed since it began (`branch.diff()`). Resolves to the bookmark of the commit, or to null, without a
-   * commit, if there was nothing to change. The branch goes on, and its beginning stays.
+   * Makes changes on the object as it is now, as one commit: those between two moments again, or all that a branch of
+   * the object has changed since it began (`branch.diff()`). Resolves to the bookmark of the commit, or to null,
+   * without a commit, if there was nothing to change. The branch goes on, and its beginning stays.
    *
    * @throws StorageError as `revert`; of a branch also `BRANCH_ENDED`, `INVALID_ARGUMENT` if it is not a branch of this
    *   object, and `OBJECT_RESET`, which is `retryable`, if one of both restarted before the changes were made

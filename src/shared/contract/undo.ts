@@ -42,15 +42,17 @@ export interface UndoState {
 export interface UndoStack extends EventTarget, Omit<UndoState, 'error'> {
   readonly state: UndoState;
   /**
-   * Undoes the last entry as one commit, even if it contains calls that are not answered yet. Resolves to false if there
-   * was nothing to undo.
+   * Undoes the last entry as one commit, even if it contains calls that are not answered yet. Resolves to false if
+   * there was nothing to undo.
    *
    * @throws StorageError `CONFLICT` if its data was changed since: nothing is changed, and the entry stays
    *   (`conflict`); `BOOKMARK_UNAVAILABLE` if its history is gone: all entries are dropped; the other errors of
    *   `revert`: the entry stays
    */
   undo(): Promise<boolean>;
-  /** Redoes what the last `undo` has undone, as one commit. It cannot after a new commit of this tab. @throws as `undo` */
+  /**
+   * Redoes what the last `undo` has undone, as one commit. It cannot after a new commit of this tab. @throws as `undo`
+   */
   redo(): Promise<boolean>;
   /** Drops the entry that is in `conflict`. Returns false if none is. */
   skip(): boolean;

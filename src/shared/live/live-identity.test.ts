@@ -43,9 +43,9 @@ test('[LIVE1] the bindings of a live query are copied at the call, shared memory
     view.set([1, 2]);
     const { read } = liveQuery(['SELECT ?', view]);
     view.fill(9);
-    const [bound] = (read as unknown as { bindings: Uint8Array[] }).bindings;
-    expect([...bound!]).toEqual([1, 2]);
-    expect(bound!.buffer.byteLength).toBe(2);
+    const [bound] = (read as { bindings: readonly unknown[] }).bindings as [Uint8Array];
+    expect([...bound]).toEqual([1, 2]);
+    expect(bound.buffer.byteLength).toBe(2);
   }
 });
 
