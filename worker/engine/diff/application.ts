@@ -75,11 +75,11 @@ export class Application {
    * columns otherwise than the key's index does; or a constraint has its own ON CONFLICT clause, and would replace or
    * skip rows.
    */
-  readonly #unsuited = new Set<Shape>();
+  readonly #withoutChangesets = new Set<Shape>();
   /** Tables with a unique index besides the key; two rows may exchange their values in it. */
-  readonly #unique = new Set<Shape>();
+  readonly #withUniqueIndex = new Set<Shape>();
   /** Tables that are created, dropped or replaced as a whole. */
-  readonly #whole = new Set<string>();
+  readonly #wholeTables = new Set<string>();
 
   constructor(database: Database, differences: StateDifferences) {
     this.#database = database;
@@ -104,12 +104,12 @@ export class Application {
   add(change: StateDifference, always: boolean): void {
     if (change.kind === 'schema') this.#addSchema(change, always);
     else if (change.kind === 'row') this.#addRow(change, always);
-    else if (!this.#isWithSchema(change)) this.#refuse('unnamed', change);
+    else if (!this.#isCreatedWithTable(change)) this.#refuse('unnamed', change);
   }
 
   /** Skips a change that is in conflict; with a table's definition, also skips the table's rows. */
   leaveOut(change: StateDifference): void {
-    if (change.kind === 'schema' && change.type === 'table') this.#whole.add(change.name);
+    if (change.kind === 'schema' && change.type === 'table') this.#wholeTables.add(change.name);
   }
 
   /** Makes the accepted changes. @throws RefusedChanges */
@@ -121,8 +121,8 @@ export class Application {
     const steps = this.#rows;
     for (const shape of new Set(steps.map((step) => step.shape))) {
       if (this.#shapes.hasOtherCollations(shape) || /conflict/i.test(shape.sql))
-        this.#unsuited.add(shape);
-      if (this.#shapes.hasUnique(shape.name)) this.#unique.add(shape);
+        this.#withoutChangesets.add(shape);
+      if (this.#shapes.hasUnique(shape.name)) this.#withUniqueIndex.add(shape);
     }
     const isDirect = (step: RowStep) => step.change.key === null || this.#isReplaced(step);
     const [direct, keyed] = [steps.filter(isDirect), steps.filter((step) => !isDirect(step))];
@@ -160,7 +160,7 @@ export class Application {
     if ((now ?? null) === after) return;
     // Skip hidden tables: they are created with their first row, and an empty one may stay.
     if (isHiddenName(name)) return;
-    if (type === 'table') this.#whole.add(name);
+    if (type === 'table') this.#wholeTables.add(name);
     if ((now ?? null) !== before && !always) {
       this.#refuse('changed', change);
       return;
@@ -175,14 +175,14 @@ export class Application {
   }
 
   /** True if the table is created as a whole and its rows with it: they can be read, although they have no keys. */
-  #isWithSchema({ table }: HiddenDifference): boolean {
+  #isCreatedWithTable({ table }: HiddenDifference): boolean {
     const shape = this.#differences.shapeOf(1, table);
-    return this.#whole.has(table) && shape !== undefined && shape.kind !== 'virtual';
+    return this.#wholeTables.has(table) && shape !== undefined && shape.kind !== 'virtual';
   }
 
   #addRow(change: RowDifference, always: boolean): void {
     const { table } = change;
-    if (this.#whole.has(table)) return;
+    if (this.#wholeTables.has(table)) return;
     // A missing hidden table is created with its first row, so use its shape in the later state.
     const shape = this.#shapes.of(table) ?? (isHiddenName(table) ? change.shapes[1] : null);
     const theirs = change.shapes[1] ?? change.shapes[0]!;
@@ -325,8 +325,8 @@ export class Application {
    * True if the row must be deleted and inserted again, because it cannot be updated by its key, or only after others.
    */
   #isReplaced({ shape, change }: RowStep): boolean {
-    if (shape.kind === 'virtual' || this.#unsuited.has(shape)) return true;
-    return change.key === null && this.#unique.has(shape);
+    if (shape.kind === 'virtual' || this.#withoutChangesets.has(shape)) return true;
+    return change.key === null && this.#withUniqueIndex.has(shape);
   }
 
   #insert(shape: Shape, row: Row, rowid: bigint | null): void {
@@ -356,7 +356,7 @@ export class Application {
       writer.table(shape);
       // Delete all rows before inserting any.
       const mustReplace = ({ change, now }: RowStep) =>
-        this.#unique.has(shape) || !sameKeyCells(change.after!, now!.cells, shape);
+        this.#withUniqueIndex.has(shape) || !sameKeyCells(change.after!, now!.cells, shape);
       for (const step of ofTable) {
         const { change, now } = step;
         if (part === 'writes' || now === null) continue;

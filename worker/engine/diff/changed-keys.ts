@@ -53,7 +53,7 @@ export class ChangedKeys {
       });
       const cells = pages.map((page) => page?.cells ?? []) as unknown as Pair<readonly TreeCell[]>;
       const isOfOne = owners[0] !== undefined && owners[0] === owners[1];
-      const own = isOfOne ? withoutSame(cells) : cells;
+      const own = isOfOne ? withoutEqualEnds(cells) : cells;
       for (const side of SIDES) {
         const table = owners[side];
         if (table !== undefined) for (const cell of own[side]) this.#add(table, side, cell);
@@ -67,8 +67,8 @@ export class ChangedKeys {
     this.#dropUnchanged();
     // It is enough to look in the later state: an earlier owner of a page has an entry in a leaf that differs, or the
     // same entry in both states.
-    if (this.#unknown[1].size > 0) this.#dropFree();
-    if (this.#unknown[1].size > 0 && strays.length > 0) this.#dropOthers(strays, otherTrees());
+    if (this.#unknown[1].size > 0) this.#dropFreePages();
+    if (this.#unknown[1].size > 0 && strays.length > 0) this.#dropIndexPages(strays, otherTrees());
     if (this.#unknown[1].size > 0) this.#findOwners();
   }
 
@@ -100,14 +100,14 @@ export class ChangedKeys {
       for (const [id, { cells }] of rows) {
         const [before, after] = cells;
         let isChanged = !before || !after || !sameCell(before.bytes, after.bytes);
-        for (const side of SIDES) if (this.#passesOverflow(side, cells[side])) isChanged = true;
+        for (const side of SIDES) if (this.#hasChangedOverflow(side, cells[side])) isChanged = true;
         if (!isChanged) rows.delete(id);
       }
     }
   }
 
   /** Marks the entry's overflow pages as known; returns true if one of them differs. */
-  #passesOverflow(side: Side, cell: TreeCell | undefined): boolean {
+  #hasChangedOverflow(side: Side, cell: TreeCell | undefined): boolean {
     if (cell === undefined || this.#overflow[side].size === 0) return false;
     let differs = false;
     for (const pageNumber of this.#states[side].overflowOf(cell)) {
@@ -117,17 +117,17 @@ export class ChangedKeys {
     return differs;
   }
 
-  #dropFree(): void {
+  #dropFreePages(): void {
     for (const pageNumber of this.#states[1].freePages()) this.#unknown[1].delete(pageNumber);
   }
 
   /** Marks overflow pages of index entries as known. */
-  #dropOthers(pageNumbers: readonly number[], trees: readonly Tree[]): void {
+  #dropIndexPages(pageNumbers: readonly number[], trees: readonly Tree[]): void {
     const state = this.#states[1];
     for (const pageNumber of pageNumbers) {
       const page = state.treePage(pageNumber)!;
       const isLive = trees.some((tree) => state.holds(tree, pageNumber, page));
-      if (isLive) for (const cell of page.cells) this.#passesOverflow(1, cell);
+      if (isLive) for (const cell of page.cells) this.#hasChangedOverflow(1, cell);
     }
   }
 
@@ -135,7 +135,7 @@ export class ChangedKeys {
     for (const table of this.#tables) {
       for (const cell of this.#states[1].entriesOf(table.trees[1])) {
         const unknown = this.#unknown[1].size;
-        this.#passesOverflow(1, cell);
+        this.#hasChangedOverflow(1, cell);
         if (this.#unknown[1].size < unknown) this.#add(table, 1, cell);
         if (this.#unknown[1].size === 0) return;
       }
@@ -144,7 +144,7 @@ export class ChangedKeys {
 }
 
 /** Leaves out the equal entries at the beginning and at the end of a page in both states. */
-function withoutSame([before, after]: Pair<readonly TreeCell[]>): Pair<readonly TreeCell[]> {
+function withoutEqualEnds([before, after]: Pair<readonly TreeCell[]>): Pair<readonly TreeCell[]> {
   const isSame = (i: number, j: number) => {
     const [old, now] = [before[i]!, after[j]!];
     return old.overflow === 0 && now.overflow === 0 && sameCell(old.bytes, now.bytes);

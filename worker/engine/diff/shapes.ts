@@ -47,7 +47,7 @@ export interface Shape {
   readonly shadows: readonly string[];
 }
 
-const SQLITES_OWN = /^sqlite_/i;
+const INTERNAL_TABLE = /^sqlite_/i;
 const BINARY: KeyColumn = { collation: 'BINARY', isDescending: false };
 const ROWID_NAMES = ['rowid', '_rowid_', 'oid'];
 
@@ -87,7 +87,7 @@ export class Shapes {
   /** The names of all tables except shadow tables, in order. */
   get tables(): string[] {
     const names = this.objects
-      .filter(({ type, name }) => type === 'table' && !SQLITES_OWN.test(name))
+      .filter(({ type, name }) => type === 'table' && !INTERNAL_TABLE.test(name))
       .map(({ name }) => name)
       .filter((name) => !this.isShadow(name));
     return names.sort();
@@ -120,7 +120,7 @@ export class Shapes {
       if (root === 0 || names.has(name)) continue;
       if (type === 'index') {
         trees.push({ root, order: this.#orderOf(name, !this.#kinds.get(table)!.isKeyed) });
-      } else if (type === 'table' && !SQLITES_OWN.test(name)) {
+      } else if (type === 'table' && !INTERNAL_TABLE.test(name)) {
         const shape = this.of(name)!;
         trees.push({ root, order: shape.kind === 'keyed' ? shape.order : null });
       }
@@ -137,7 +137,7 @@ export class Shapes {
   /** True if a column of the primary key compares otherwise than its index; then several rows may look equal. */
   hasOtherCollations({ name, key, order }: Shape): boolean {
     return (
-      this.#primaryOf(name) !== undefined &&
+      this.#primaryIndexOf(name) !== undefined &&
       key.some((column, i) => {
         const own = this.#database.collationOf(this.#schema, name, column);
         return own.toUpperCase() !== order[i]!.collation;
@@ -155,7 +155,7 @@ export class Shapes {
         keyPlace: Number(pk),
         isStored: hidden === '0',
       }));
-    const index = this.#primaryOf(name);
+    const index = this.#primaryIndexOf(name);
     const rowidKey = columns.filter(({ keyPlace }) => keyPlace > 0).map((column) => column.name);
     const key = index === undefined ? rowidKey : this.#keyOf(index);
     const names = new Set(columns.map((column) => column.name.toLowerCase()));
@@ -190,7 +190,7 @@ export class Shapes {
   }
 
   /** Returns the index of a table's primary key; undefined if there is none, or the key is the rowid. */
-  #primaryOf(table: string): string | undefined {
+  #primaryIndexOf(table: string): string | undefined {
     const list = `SELECT name FROM pragma_index_list(?1, '${this.#schema}') WHERE origin = 'pk'`;
     return this.#rows(list, [table])[0]?.[0] ?? undefined;
   }

@@ -38,7 +38,7 @@ export class ChunkedContent {
   read(target: Uint8Array, offset: number): number {
     const count = Math.max(0, Math.min(target.length, this.#sizeBytes - offset));
     for (let done = 0; done < count; ) {
-      const { index, start, length } = pieceAt(offset + done, count - done);
+      const { index, start, length } = pieceInChunk(offset + done, count - done);
       const chunk = this.#chunks.get(index);
       const stored = Math.max(0, Math.min(length, (chunk?.length ?? 0) - start));
       if (stored > 0) target.set(chunk!.subarray(start, start + stored), done);
@@ -52,10 +52,10 @@ export class ChunkedContent {
   write(bytes: Uint8Array, offset: number): void {
     this.#budget.take(this.#newChunks(bytes, offset) * CHUNK_BYTES, `write "${this.#path.name}"`);
     for (let done = 0; done < bytes.length; ) {
-      const { index, start, length } = pieceAt(offset + done, bytes.length - done);
+      const { index, start, length } = pieceInChunk(offset + done, bytes.length - done);
       const piece = bytes.subarray(done, done + length);
-      if (!holds(this.#chunks.get(index), start, piece)) {
-        this.#whole(index).set(piece, start);
+      if (!hasBytes(this.#chunks.get(index), start, piece)) {
+        this.#wholeChunk(index).set(piece, start);
         this.#changed.add(index);
       }
       done += length;
@@ -114,12 +114,12 @@ export class ChunkedContent {
     if (this.#sizeBytes > first * CHUNK_BYTES) this.#cutAt = Math.min(first, this.#cutAt ?? first);
     const rest = sizeBytes % CHUNK_BYTES;
     if (rest === 0 || !this.#chunks.has(first - 1)) return;
-    this.#whole(first - 1).fill(0, rest);
+    this.#wholeChunk(first - 1).fill(0, rest);
     this.#changed.add(first - 1);
   }
 
   /** Returns a chunk in its whole length; its memory was taken from the budget before. */
-  #whole(index: number): Uint8Array {
+  #wholeChunk(index: number): Uint8Array {
     const chunk = this.#chunks.get(index);
     if (chunk?.length === CHUNK_BYTES) return chunk;
     const whole = new Uint8Array(CHUNK_BYTES);
@@ -131,7 +131,7 @@ export class ChunkedContent {
   #newChunks(bytes: Uint8Array, offset: number): number {
     let count = 0;
     for (let done = 0; done < bytes.length; ) {
-      const { index, length } = pieceAt(offset + done, bytes.length - done);
+      const { index, length } = pieceInChunk(offset + done, bytes.length - done);
       if (!this.#chunks.has(index) && !isZero(bytes.subarray(done, done + length))) count += 1;
       done += length;
     }
@@ -140,14 +140,14 @@ export class ChunkedContent {
 }
 
 /** Returns the part of the bytes from `offset` on that lies in one chunk. */
-function pieceAt(offset: number, length: number) {
+function pieceInChunk(offset: number, length: number) {
   const start = offset % CHUNK_BYTES;
   const index = (offset - start) / CHUNK_BYTES;
   return { index, start, length: Math.min(length, CHUNK_BYTES - start) };
 }
 
 /** True if the chunk already has these bytes at `start`. */
-function holds(chunk: Uint8Array | undefined, start: number, bytes: Uint8Array): boolean {
+function hasBytes(chunk: Uint8Array | undefined, start: number, bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) {
     if ((chunk?.[start + i] ?? 0) !== bytes[i]) return false;
   }

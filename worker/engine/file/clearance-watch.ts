@@ -26,14 +26,14 @@ export class ClearanceWatch {
   readonly cleared: Promise<Error>;
   readonly #exists: () => Promise<boolean>;
   readonly #environment: WatchEnvironment;
-  #seenMs = Number.NEGATIVE_INFINITY;
+  #checkedMs = Number.NEGATIVE_INFINITY;
   /** The check in progress; undefined if a call has failed since it began. */
-  #look: Promise<void> | undefined;
+  #runningCheck: Promise<void> | undefined;
   #failures = 0;
   #error: Error | undefined;
   #underWay = 0;
   /** True while a timer for the next regular check is set. Setting one can cost more than a call, so it is kept. */
-  #looksRegularly = false;
+  #checksRegularly = false;
   #reportCleared: (error: Error) => void = () => {};
 
   /** `exists` checks the marker; it must not reject, and returns true if it cannot tell. */
@@ -53,30 +53,30 @@ export class ClearanceWatch {
    */
   during<T>(work: () => T | Promise<T>): T | Promise<T> {
     this.#underWay += 1;
-    this.#lookRegularly();
+    this.#checkRegularly();
     let result: T | Promise<T>;
     try {
       result = work();
     } catch (error) {
       result = Promise.reject(error);
     }
-    if (result instanceof Promise || !this.#hasSeenLately) return this.#confirmed(result);
+    if (result instanceof Promise || !this.#isCheckRecent) return this.#confirmed(result);
     this.#underWay -= 1;
     return result;
   }
 
   /** Invalidates the last check after a failure, which a deletion would explain. */
   expire(): void {
-    this.#seenMs = Number.NEGATIVE_INFINITY;
-    this.#look = undefined;
+    this.#checkedMs = Number.NEGATIVE_INFINITY;
+    this.#runningCheck = undefined;
     this.#failures += 1;
   }
 
   /** Checks now. @throws SITE_DATA_CLEARED */
   look(): Promise<void> {
     if (this.#error !== undefined) return Promise.reject(this.#error);
-    this.#look ??= this.#lookOnce();
-    return this.#look;
+    this.#runningCheck ??= this.#checkOnce();
+    return this.#runningCheck;
   }
 
   async #confirmed<T>(result: T | Promise<T>): Promise<T> {
@@ -84,38 +84,38 @@ export class ClearanceWatch {
       return await result;
     } finally {
       this.#underWay -= 1;
-      if (!this.#hasSeenLately) await this.#confirm();
+      if (!this.#isCheckRecent) await this.#confirm();
     }
   }
 
   async #confirm(): Promise<void> {
     if (this.#error !== undefined) throw this.#error;
-    if (!this.#hasSeenLately) await this.look();
+    if (!this.#isCheckRecent) await this.look();
   }
 
-  get #hasSeenLately(): boolean {
-    return this.#error === undefined && this.#environment.now() - this.#seenMs < CHECK_MS;
+  get #isCheckRecent(): boolean {
+    return this.#error === undefined && this.#environment.now() - this.#checkedMs < CHECK_MS;
   }
 
   /** Checks regularly, until no call is running when a check is due. */
-  #lookRegularly(): void {
-    if (this.#looksRegularly) return;
+  #checkRegularly(): void {
+    if (this.#checksRegularly) return;
     const next = () => {
-      this.#looksRegularly = this.#underWay > 0;
-      if (!this.#looksRegularly) return;
+      this.#checksRegularly = this.#underWay > 0;
+      if (!this.#checksRegularly) return;
       this.#confirm().catch(() => {}); // reported by `cleared`
       this.#environment.after(CHECK_MS, next);
     };
     next();
   }
 
-  async #lookOnce(): Promise<void> {
+  async #checkOnce(): Promise<void> {
     const startedMs = this.#environment.now();
     const failures = this.#failures;
     const isThere = await this.#exists();
-    if (failures === this.#failures) this.#look = undefined;
+    if (failures === this.#failures) this.#runningCheck = undefined;
     if (isThere) {
-      if (failures === this.#failures) this.#seenMs = startedMs;
+      if (failures === this.#failures) this.#checkedMs = startedMs;
       return;
     }
     this.#error = siteDataCleared();

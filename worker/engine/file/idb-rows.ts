@@ -48,12 +48,12 @@ export class IdbRows implements FileRows {
   #database!: IDBPDatabase<Schema>;
   #loss: Error | undefined;
   #isSilent = false;
-  #tellLoss: (reason: Error) => void = () => {};
+  #reportLoss: (reason: Error) => void = () => {};
 
   private constructor(name: string) {
     this.#name = name;
     this.lost = new Promise((resolve) => {
-      this.#tellLoss = resolve;
+      this.#reportLoss = resolve;
     });
   }
 
@@ -131,7 +131,7 @@ export class IdbRows implements FileRows {
   }
 
   files(key: string): Promise<ReadonlyMap<string, number>> {
-    const range = below([key]);
+    const range = keysBelow([key]);
     return this.#read('list', 'files', async (store) => {
       const [paths, sizes] = await Promise.all([store.getAllKeys(range), store.getAll(range)]);
       return new Map(paths.map(([, name], i) => [name, sizes[i]!]));
@@ -139,7 +139,7 @@ export class IdbRows implements FileRows {
   }
 
   chunkCount({ key, name }: FilePath): Promise<number> {
-    return this.#read('read', 'chunks', (store) => store.count(below([key, name])));
+    return this.#read('read', 'chunks', (store) => store.count(keysBelow([key, name])));
   }
 
   async load(
@@ -147,7 +147,7 @@ export class IdbRows implements FileRows {
     take: (index: number, bytes: Uint8Array) => void,
   ): Promise<void> {
     await this.#read('read', 'chunks', async (store, heard) => {
-      for (let range = below([key, name]); ; ) {
+      for (let range = keysBelow([key, name]); ; ) {
         const [keys, chunks] = await Promise.all([
           store.getAllKeys(range, LOADED_CHUNKS),
           store.getAll(range, LOADED_CHUNKS),
@@ -171,7 +171,7 @@ export class IdbRows implements FileRows {
       const requests: Promise<unknown>[] = [];
       for (const { path, cutAt, chunks: changed, sizeBytes } of changes) {
         const { key, name } = path;
-        if (cutAt !== null) requests.push(chunks.delete(below([key, name], cutAt)));
+        if (cutAt !== null) requests.push(chunks.delete(keysBelow([key, name], cutAt)));
         for (const [index, bytes] of changed) {
           const at: Schema['chunks']['key'] = [key, name, index];
           requests.push(bytes === null ? chunks.delete(at) : chunks.put(bytes, at));
@@ -183,7 +183,7 @@ export class IdbRows implements FileRows {
   }
 
   async remove(key: string, name?: string): Promise<void> {
-    const range = below(name === undefined ? [key] : [key, name]);
+    const range = keysBelow(name === undefined ? [key] : [key, name]);
     await this.#use('write', async (database, heard) => {
       const transaction = database.transaction(['files', 'chunks'], 'readwrite');
       const files = transaction.objectStore('files');
@@ -239,12 +239,12 @@ export class IdbRows implements FileRows {
         'again.',
     );
     this.#database?.close();
-    this.#tellLoss(this.#loss);
+    this.#reportLoss(this.#loss);
   }
 }
 
 /** Makes the range of all keys that begin with `key`, from the index `first` on. */
-function below(key: readonly string[], first?: number): IDBKeyRange {
+function keysBelow(key: readonly string[], first?: number): IDBKeyRange {
   const lower = first === undefined ? key : [...key, first];
   // An array comes after every string and number.
   return IDBKeyRange.bound(lower, [...key, []], false, true);

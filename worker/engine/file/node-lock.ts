@@ -46,7 +46,7 @@ export async function lockFolder(path: string): Promise<() => void> {
   const file = join(path, FILE);
   let holder: Holder | undefined;
   try {
-    holder = await take(file, own);
+    holder = await takeLock(file, own);
   } catch (error) {
     silence?.();
     throw error;
@@ -66,7 +66,7 @@ export async function lockFolder(path: string): Promise<() => void> {
 }
 
 /** Takes the lock, or returns its holder if that is alive. */
-async function take(file: string, own: Holder): Promise<Holder | undefined> {
+async function takeLock(file: string, own: Holder): Promise<Holder | undefined> {
   for (;;) {
     if (create(file, own)) return undefined;
     const found = read(file);
@@ -74,7 +74,7 @@ async function take(file: string, own: Holder): Promise<Holder | undefined> {
     if (await isAlive(dirname(file), found, own)) return found;
     // Of all processes that see this file, only the one with the lock on it may replace it.
     const claim = `${file}.${found.token}`;
-    const other = await take(claim, own);
+    const other = await takeLock(claim, own);
     if (other !== undefined) return other;
     const isThere = read(file)?.token === found.token;
     if (isThere) write(file, own, renameSync);
@@ -121,14 +121,14 @@ function read(file: string): Holder | undefined {
   }
   try {
     const holder = JSON.parse(text) as Holder;
-    return { ...NOBODY, ...holder };
+    return { ...UNKNOWN_HOLDER, ...holder };
   } catch {
-    return NOBODY; // version 0.1 could be killed during the write
+    return UNKNOWN_HOLDER; // version 0.1 could be killed during the write
   }
 }
 
 /** The holder that is assumed if the file does not name one. */
-const NOBODY: Holder = {
+const UNKNOWN_HOLDER: Holder = {
   pid: 0,
   machine: hostname(),
   start: null,

@@ -34,12 +34,12 @@ export class SpaceWatch {
     this.#leftBytes -= byteCount;
     if (this.#leftBytes > 0 || this.#isAsking) return;
     this.#isAsking = true;
-    void this.#look().finally(() => {
+    void this.#askPlatform().finally(() => {
       this.#isAsking = false;
     });
   }
 
-  async #look(): Promise<void> {
+  async #askPlatform(): Promise<void> {
     try {
       const space = await this.#estimate();
       const freeBytes = space.quota - space.usage;

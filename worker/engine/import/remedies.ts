@@ -57,7 +57,7 @@ export function isInKey({ keyPlace }: StoredColumn): boolean {
  * Returns statements that replace a table by one with these columns. Columns beyond the limit go to further tables with
  * the rowid.
  */
-export function madeAgain(
+export function replacingTable(
   table: string,
   columns: readonly StoredColumn[],
   definition: string,
@@ -98,7 +98,7 @@ export function asPlainTable(table: string): string[] {
 }
 
 /** Returns statements that remove a virtual table from the schema without its module. */
-export function unlisted(table: string): string[] {
+export function removingFromSchema(table: string): string[] {
   return [
     'PRAGMA writable_schema=ON;',
     `DELETE FROM sqlite_master WHERE type = 'table' AND name = '${table.replaceAll("'", "''")}';`,

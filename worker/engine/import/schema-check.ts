@@ -23,10 +23,10 @@ import {
   freeName,
   inQuotes,
   isInKey,
-  madeAgain,
   namesInQuotes,
+  removingFromSchema,
+  replacingTable,
   storedColumns,
-  unlisted,
 } from './remedies.ts';
 
 /** The storage's own tables, as workerd creates them. */
@@ -68,9 +68,9 @@ export class SchemaCheck {
   readonly #objects: readonly SchemaObject[];
   readonly #refused = new Set<SchemaObject>();
   /** The statements that replace a table, by its name. */
-  readonly #rebuilt = new Map<string, string[]>();
+  readonly #replacements = new Map<string, string[]>();
   /** The definitions of all accepted objects, also on replaced tables, as SQLite wrote them in `empty`. */
-  #made: ReadonlyMap<string, string | null> = new Map();
+  #accepted: ReadonlyMap<string, string | null> = new Map();
 
   /** Checks the schema of `database` by creating it again in `empty`. */
   constructor(database: Database, empty: Database, time: CheckTime, faults: ImportFaults) {
@@ -91,17 +91,17 @@ export class SchemaCheck {
     }
     const own = this.#objects
       .filter((object) => !isReserved(object))
-      .sort((a, b) => rank(a) - rank(b));
+      .sort((a, b) => creationOrder(a) - creationOrder(b));
     await this.#createAll(own);
-    await this.#checkUses(own.filter((object) => this.#made.has(identity(object))));
+    await this.#checkUses(own.filter((object) => this.#accepted.has(identity(object))));
   }
 
   /** Adds the indexes and triggers of replaced tables to the statements. */
   complete(): void {
     for (const object of this.#objects) {
-      const text = this.#made.get(identity(object)) ?? null;
+      const text = this.#accepted.get(identity(object)) ?? null;
       if (object.type === 'table' || text === null || this.#refused.has(object)) continue;
-      this.#rebuilt.get(key(object.table))?.push(`${text};`);
+      this.#replacements.get(key(object.table))?.push(`${text};`);
     }
   }
 
@@ -153,9 +153,9 @@ export class SchemaCheck {
       await this.#time.betweenSteps(label(object));
       this.#create(object);
     }
-    this.#made = new Map(schemaOf(this.#empty).map((made) => [identity(made), made.sql]));
+    this.#accepted = new Map(schemaOf(this.#empty).map((made) => [identity(made), made.sql]));
     for (const object of own) {
-      if (this.#made.has(identity(object)) || this.#isGone(object)) continue;
+      if (this.#accepted.has(identity(object)) || this.#isRefused(object)) continue;
       this.#refuse(object, {
         fact: `${label(object)} has a text that creates something else`,
         wayOut: BY_HAND,
@@ -168,14 +168,14 @@ export class SchemaCheck {
       if (object.type === 'table' && this.#refersToHidden(object)) return;
       run(this.#empty, object.sql!);
     } catch (error) {
-      if (isLate(error)) throw error;
+      if (isTimeout(error)) throw error;
       // Skip objects of refused tables: they are created again with the replaced table, if possible.
-      if (!this.#isGone(object)) this.#refuseCreation(object, error as Error);
+      if (!this.#isRefused(object)) this.#refuseCreation(object, error as Error);
     }
   }
 
   /** True for a refused object, and for an object on a refused table. */
-  #isGone(object: SchemaObject): boolean {
+  #isRefused(object: SchemaObject): boolean {
     for (const other of this.#refused) {
       if (other === object) return true;
       if (isRelation(other) && key(other.name) === key(object.table)) return true;
@@ -217,9 +217,9 @@ export class SchemaCheck {
       fact,
       wayOut: isReadable
         ? 'make it a plain table with its rows, or an fts5 or rtree table'
-        : `take it out of the schema; tables whose names begin with "${shown(name)}_" keep its rows (a defensive ` +
+        : `take it out of the schema; tables whose names begin with "${shortened(name)}_" keep its rows (a defensive ` +
           'connection refuses that)',
-      sql: isReadable ? asPlainTable(name) : unlisted(name),
+      sql: isReadable ? asPlainTable(name) : removingFromSchema(name),
       step: STEP.table,
     });
   }
@@ -235,18 +235,18 @@ export class SchemaCheck {
         : [...stored.filter(isInKey), ...stored.filter((column) => !isInKey(column))];
     const kept = columns.slice(0, COLUMNS_MAX);
     const options = /\)((?:\s|,|STRICT|WITHOUT|ROWID)*)$/i.exec(object.sql!)?.[1];
-    const definition = this.#standIn(name, [
+    const definition = this.#workingDefinition(name, [
       definitionOf(kept, options),
       definitionOf(kept),
       `(${namesInQuotes(kept)})`,
     ]);
-    const { sql, parts } = madeAgain(name, columns, definition, this.isTaken);
-    this.#rebuilt.set(key(name), sql);
+    const { sql, parts } = replacingTable(name, columns, definition, this.isTaken);
+    this.#replacements.set(key(name), sql);
     const wayOut =
       parts.length === 0
         ? 'make it again with its rows, types, defaults and primary key, without other constraints and generated ' +
           'columns (with the program that made the file, where sqlite3 lacks what it uses)'
-        : `move the others to ${parts.map((part) => `"${shown(part)}"`).join(', ')}`;
+        : `move the others to ${parts.map((part) => `"${shortened(part)}"`).join(', ')}`;
     this.#refuse(object, { fact, wayOut, sql, step: STEP.table });
   }
 
@@ -254,13 +254,13 @@ export class SchemaCheck {
    * Returns the first of the definitions with which the table can be created. The last one always works, because it
    * contains no text of the file.
    */
-  #standIn(name: string, definitions: readonly string[]): string {
+  #workingDefinition(name: string, definitions: readonly string[]): string {
     for (const definition of definitions) {
       try {
         run(this.#empty, `CREATE TABLE ${inQuotes(name)} ${definition}`);
         return definition;
       } catch (error) {
-        if (isLate(error)) throw error;
+        if (isTimeout(error)) throw error;
       }
     }
     return definitions.at(-1)!;
@@ -279,7 +279,7 @@ export class SchemaCheck {
       if (isReservedName(parent)) hidden = parent;
     }
     if (hidden === undefined) return false;
-    const fact = `${label(object)} has a foreign key to "${shown(hidden)}", and names that begin with _cf_ belong to the storage`;
+    const fact = `${label(object)} has a foreign key to "${shortened(hidden)}", and names that begin with _cf_ belong to the storage`;
     this.#refuseTable(object, fact);
     return true;
   }
@@ -304,7 +304,7 @@ export class SchemaCheck {
   /** Tries the uses of a table or view; returns the refusal of one, undefined if all are allowed or broken. */
   #refusalOf(name: string, isRead: boolean, isChanged: boolean): unknown {
     const uses = isRead ? [`SELECT * FROM ${inQuotes(name)}`] : [];
-    if (isChanged) uses.push(...changesOf(name, this.#empty));
+    if (isChanged) uses.push(...statementsUsing(name, this.#empty));
     for (const use of uses) {
       try {
         this.#empty.check(use);
@@ -336,7 +336,7 @@ export class SchemaCheck {
       try {
         run(this.#empty, object.sql!);
       } catch (error) {
-        if (isLate(error)) throw error;
+        if (isTimeout(error)) throw error;
         continue; // its view was dropped
       }
       const error = this.#refusalOf(object.table, isView, !isView);
@@ -360,7 +360,7 @@ export class SchemaCheck {
     const sql = [`DROP ${type.toUpperCase()} IF EXISTS ${inQuotes(name)};`];
     const wayOut = 'drop it, which takes no rows away';
     // Do not use an unknown type, because it may be any text and would become a part of the program.
-    const isKnown = rank(object) > 0;
+    const isKnown = creationOrder(object) > 0;
     this.#refuse(
       object,
       isKnown ? { fact, wayOut, sql, step: STEP.drop } : { fact, wayOut: BY_HAND },
@@ -392,18 +392,24 @@ function schemaOf(database: Database): SchemaObject[] {
 }
 
 function isSqlitesOwn({ type, name, table, sql }: SchemaObject): boolean {
-  if (sql !== null) return type === 'table' && isAsIn(SQLITE_TABLES, name, sql);
+  if (sql !== null) return type === 'table' && isExpectedTable(SQLITE_TABLES, name, sql);
   return type === 'index' && /^sqlite_autoindex_/.test(name) && !/^_cf_/i.test(table);
 }
 
 /** True if the text creates the table of this name with exactly the known columns. */
-function isAsIn(tables: Readonly<Record<string, string>>, name: string, sql: string): boolean {
+function isExpectedTable(
+  tables: Readonly<Record<string, string>>,
+  name: string,
+  sql: string,
+): boolean {
   if (!Object.hasOwn(tables, name)) return false;
   return compact(sql) === compact(`CREATE TABLE ${name} ${tables[name]}`);
 }
 
 function isHiddenTable({ type, name, table, sql }: SchemaObject): boolean {
-  return type === 'table' && table === name && sql !== null && isAsIn(HIDDEN_TABLES, name, sql);
+  return (
+    type === 'table' && table === name && sql !== null && isExpectedTable(HIDDEN_TABLES, name, sql)
+  );
 }
 
 function isReserved({ name, table }: SchemaObject): boolean {
@@ -420,7 +426,7 @@ function isChange({ type }: SchemaObject): boolean {
 }
 
 /** Returns statements that use every trigger, default and foreign key of a table or view. */
-function changesOf(table: string, database: Database): string[] {
+function statementsUsing(table: string, database: Database): string[] {
   const name = inQuotes(table);
   const columns = columnsOf(table, database);
   return [
@@ -440,7 +446,7 @@ function isBroken(error: unknown): boolean {
   return isStorageError(error) && BROKEN.has(error.code);
 }
 
-function isLate(error: unknown): boolean {
+function isTimeout(error: unknown): boolean {
   return isStorageError(error) && error.code === 'SQL_TIMEOUT';
 }
 
@@ -469,7 +475,7 @@ function run(database: Database, sql: string): void {
 }
 
 /** Orders indexes and triggers after their tables and views. */
-function rank({ type }: SchemaObject): number {
+function creationOrder({ type }: SchemaObject): number {
   return ['table', 'index', 'view', 'trigger'].indexOf(type);
 }
 
@@ -479,11 +485,11 @@ function identity({ type, name }: SchemaObject): string {
 
 /** Describes an object for a message. */
 function label({ type, name }: SchemaObject): string {
-  return `the ${type} "${shown(name)}"`;
+  return `the ${type} "${shortened(name)}"`;
 }
 
 /** Shortens a name for a message; statements contain it completely. */
-function shown(name: string): string {
+function shortened(name: string): string {
   return name.slice(0, 100);
 }
 

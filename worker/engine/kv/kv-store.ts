@@ -16,8 +16,8 @@ const COLUMNS = '( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
 const GET = 'SELECT value FROM _cf_KV WHERE key = ?';
 const PUT = putStatement(1);
 // One statement that stores 16 rows takes two thirds of the time of 16 statements.
-const ROWS = 16;
-const PUT_ROWS = putStatement(ROWS);
+const ROWS_TOGETHER = 16;
+const PUT_ROWS = putStatement(ROWS_TOGETHER);
 /** Only values up to this size share a statement, because SQLite keeps bound values in memory until the next binding. */
 const SMALL_BYTES = 1024;
 const DELETE = 'DELETE FROM _cf_KV WHERE key = ?';
@@ -26,8 +26,8 @@ const NO_LIMIT = -1;
 
 // Bounds are bound as blobs. The cast turns them into text without changing a byte, so that they compare with the keys;
 // SQLite sorts every blob after every text.
-const FROM = 'SELECT key, value FROM _cf_KV WHERE key >= CAST(?1 AS TEXT)';
-const UNTIL = ' AND key < CAST(?2 AS TEXT)';
+const SELECT_FROM = 'SELECT key, value FROM _cf_KV WHERE key >= CAST(?1 AS TEXT)';
+const BELOW_END = ' AND key < CAST(?2 AS TEXT)';
 
 /** An entry to store. */
 type Entry = readonly [key: string, value: Uint8Array];
@@ -86,7 +86,7 @@ export class KvStore {
     const putOne = this.#putOne();
     let next = 0;
     while (next < entries.length) {
-      const count = canShareStatement(entries, next) ? ROWS : 1;
+      const count = canShareStatement(entries, next) ? ROWS_TOGETHER : 1;
       const statement = count === 1 ? putOne : this.#database.statement(PUT_ROWS);
       for (let row = 0; row < count; row++) {
         const [key, value] = entries[next + row]!;
@@ -116,7 +116,7 @@ export class KvStore {
   list(range: KeyRange): EntryCursor {
     if (isEmptyRange(range) || !this.#table.exists) return EMPTY_CURSOR;
     this.#walk?.close();
-    const bound = range.end === null ? FROM : FROM + UNTIL;
+    const bound = range.end === null ? SELECT_FROM : SELECT_FROM + BELOW_END;
     const order = range.reverse ? ' ORDER BY key DESC' : ' ORDER BY key';
     const statement = this.#database.statement(`${bound}${order} LIMIT ?3`);
     statement.bindBlob(1, range.start);
@@ -149,8 +149,8 @@ export class KvStore {
 
 /** True if enough entries for a statement of many rows are left, and all of them are small. */
 function canShareStatement(entries: readonly Entry[], next: number): boolean {
-  if (entries.length - next < ROWS) return false;
-  for (let row = 0; row < ROWS; row++) {
+  if (entries.length - next < ROWS_TOGETHER) return false;
+  for (let row = 0; row < ROWS_TOGETHER; row++) {
     if (entries[next + row]![1].byteLength > SMALL_BYTES) return false;
   }
   return true;

@@ -98,11 +98,11 @@ export class CommitLog {
   /** The next segment, open and empty. */
   #spare: OpenSegment | null;
   /** The segments from this one on are kept until the commit of this sequence is durable. */
-  #kept = { from: Number.POSITIVE_INFINITY, until: 0 };
+  #protected = { from: Number.POSITIVE_INFINITY, until: 0 };
   /** Size of the record that was written last, in bytes. */
   #recordBytes = 0;
   /** The time that `atTime` sets while it runs its task; null if the wall clock's time is used. */
-  #stoppedMs: number | null = null;
+  #fixedMs: number | null = null;
   #keepsTimeline = false;
   readonly #makeRoom = () => this.pruneOldest();
 
@@ -153,7 +153,7 @@ export class CommitLog {
 
   /** The time of the wall clock. */
   get nowMs(): number {
-    return this.#stoppedMs ?? Math.floor(this.#environment.now());
+    return this.#fixedMs ?? Math.floor(this.#environment.now());
   }
 
   /**
@@ -173,11 +173,11 @@ export class CommitLog {
 
   /** Runs a task; the records that it writes get the given time. */
   atTime(timeMs: number, task: () => void): void {
-    this.#stoppedMs = timeMs;
+    this.#fixedMs = timeMs;
     try {
       task();
     } finally {
-      this.#stoppedMs = null;
+      this.#fixedMs = null;
     }
   }
 
@@ -295,9 +295,9 @@ export class CommitLog {
 
   /** Protects the segments from this one on against pruning; with null, only until everything so far is durable. */
   keepFrom(number: number | null): void {
-    this.#kept =
+    this.#protected =
       number === null
-        ? { ...this.#kept, until: this.#position.sequence }
+        ? { ...this.#protected, until: this.#position.sequence }
         : { from: number, until: Number.POSITIVE_INFINITY };
   }
 
@@ -348,7 +348,7 @@ export class CommitLog {
   }
 
   get #keptFrom(): number {
-    const { from, until } = this.#kept;
+    const { from, until } = this.#protected;
     return this.#durable.sequence >= until ? Number.POSITIVE_INFINITY : from;
   }
 

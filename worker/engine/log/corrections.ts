@@ -68,7 +68,7 @@ export class Corrections {
    *   commits around that time cannot be put in order; CORRUPT if the history is damaged
    */
   async commitAt(timeMs: number): Promise<Bookmark> {
-    const sides = await this.#around(timeMs);
+    const sides = await this.#neighboursAt(timeMs);
     if (sides === null) throw unavailable(timeMs, 'the history of that time was pruned.');
     const { last, next } = sides;
     if (this.#isCertain(last) && (next === null || this.#isCertain(next))) return last;
@@ -82,7 +82,7 @@ export class Corrections {
   /** Finds the last certain commit at or before a time; returns null if there is none. @throws CORRUPT */
   async lastCertain(timeMs: number): Promise<Dated | null> {
     for (let untilMs = timeMs; ; ) {
-      const last = (await this.#around(untilMs))?.last;
+      const last = (await this.#neighboursAt(untilMs))?.last;
       if (last === undefined || last.timeMs > untilMs) return null;
       if (this.#isCertain(last)) return last;
       const doubts = this.#found.filter((correction) => isDoubtedBy(last, correction));
@@ -92,7 +92,7 @@ export class Corrections {
 
   // The newest correction at or before the time tells which clock was right then: search the commits up to the next
   // one.
-  #around(timeMs: number): Promise<Neighbours | null> {
+  #neighboursAt(timeMs: number): Promise<Neighbours | null> {
     const index = this.#found.findIndex((correction) => correction.timeMs <= timeMs);
     const from = this.#found[index]?.sequence ?? 0;
     const next = index < 0 ? this.#found.at(-1) : this.#found[index - 1];

@@ -143,7 +143,7 @@ export class EarlierPages {
     const bits = page.known % CHUNK_WORDS;
     for (let i = 0; i < count; ) {
       const first = i;
-      while (i < count && know(known, bits, start + i)) i++;
+      while (i < count && markKnown(known, bits, start + i)) i++;
       if (i > first) this.#keepRange(page, start + first, i - first, words, from + first);
       while (i < count && isKnown(known, bits, start + i)) i++;
     }
@@ -161,7 +161,7 @@ export class EarlierPages {
 }
 
 /** Sets the bit of a word; returns false if it was already set. */
-function know(known: Uint32Array, bits: number, word: number): boolean {
+function markKnown(known: Uint32Array, bits: number, word: number): boolean {
   if (isKnown(known, bits, word)) return false;
   known[bits + (word >>> 5)]! |= 1 << (word & 31);
   return true;

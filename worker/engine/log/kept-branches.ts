@@ -49,7 +49,7 @@ interface Stored {
   readonly list: readonly KeptBranch[];
 }
 
-const NONE: Stored = { generation: 0, list: [] };
+const NO_BRANCHES: Stored = { generation: 0, list: [] };
 
 /** The list that was read, and the copy that contains it whole. A change overwrites the other copy first. */
 interface Found {
@@ -73,7 +73,7 @@ export class KeptBranches {
   /** Reads the list; `names` are the names of the directory's files. @throws CORRUPT, IO */
   static async open(directory: FileDirectory, names: readonly string[]): Promise<KeptBranches> {
     if (!names.includes(KEPT_BRANCHES_NAME)) {
-      return new KeptBranches(directory, { stored: NONE, copy: 1 });
+      return new KeptBranches(directory, { stored: NO_BRANCHES, copy: 1 });
     }
     const file = await directory.open(KEPT_BRANCHES_NAME);
     try {
@@ -206,7 +206,7 @@ function readNewest(file: SyncFile): Found {
   }
   if (second !== null) return { stored: second, copy: 1 };
   // The second copy is first written after the first list is durable, so a shorter file never stored a list.
-  if (file.sizeBytes() <= COPY_BYTES) return { stored: NONE, copy: 1 };
+  if (file.sizeBytes() <= COPY_BYTES) return { stored: NO_BRANCHES, copy: 1 };
   throw storageError('CORRUPT', 'open: both copies of the list of branches are damaged.');
 }
 

@@ -71,7 +71,7 @@ function readSlot(file: SyncFile, damage: string[]): CheckpointFile | null {
       damage.push('checkpoint: no slot is intact, so no checksum can be verified');
     return found;
   } catch (error) {
-    damage.push(`checkpoint: ${reason(error)}`);
+    damage.push(`checkpoint: ${formatError(error)}`);
     return null;
   }
 }
@@ -171,7 +171,7 @@ async function tryOpening(
     let refused: string | null = null;
     if (pendingRestore !== null) {
       await ObjectFiles.open(await copyOf(bytes), environment).catch((error: unknown) => {
-        refused = reason(error);
+        refused = formatError(error);
       });
     }
     return {
@@ -183,13 +183,13 @@ async function tryOpening(
       restore: pendingRestore && { sequence: pendingRestore.sequence, refused },
     };
   } catch (error) {
-    damage.push(reason(error));
+    damage.push(formatError(error));
     return null;
   }
 }
 
 /** Formats an error of this package. @throws any other error, which is a defect */
-function reason(error: unknown): string {
+function formatError(error: unknown): string {
   if (!isStorageError(error)) throw error;
   return `${error.code}: ${error.message}`;
 }

@@ -38,9 +38,7 @@ export type { LogEnvironment } from './commit-log.ts';
 
 const DAY_MS = 86_400_000;
 
-/**
- * Segments are at least this large. A small history has smaller segments, because only whole segments are discarded.
- */
+/** The smallest segments, of a small history: only whole segments are discarded. */
 const SMALL_SEGMENT_BYTES = 1 << 20;
 const SEGMENTS_KEPT = 8;
 
@@ -310,7 +308,7 @@ export class ObjectFiles {
       const { history = {} } = this.#environment;
       const databaseBytes = this.#pages.committed.pageCount * PAGE_BYTES;
       const bytes = historyBytes(history, databaseBytes);
-      await this.#log.maintain({ from: () => this.#keptFrom(), bytes });
+      await this.#log.maintain({ from: () => this.#oldestKeptSequence(), bytes });
       this.#restore.checkHistory();
       await this.#thinning?.step(() => this.#thinningBounds(bytes));
     });
@@ -363,11 +361,7 @@ export class ObjectFiles {
     return formatBookmark({ sequence: sequence - 1, timeMs: nowMs, sum: 0 }, checksum);
   }
 
-  /**
-   * True if the commit of `later` directly follows that of `bookmark`.
-   *
-   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
-   */
+  /** True if the commit of `later` is the one after `bookmark`. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
   isNext(bookmark: string, later: string): boolean {
     return this.#targetOf(bookmark).sequence + 1 === this.#targetOf(later).sequence;
   }
@@ -532,7 +526,7 @@ export class ObjectFiles {
    * Finds the sequence of the oldest commit to keep. The days are counted from the last commit that is a day older than
    * the newest, so that a clock that runs ahead for less than a day deletes nothing.
    */
-  async #keptFrom(): Promise<number> {
+  async #oldestKeptSequence(): Promise<number> {
     const nowMs = this.#environment.now();
     const windowMs = this.#historyDays * DAY_MS;
     const oldestMs = this.#log.sealed.oldestBase?.timeMs ?? 0;

@@ -143,7 +143,7 @@ export class RecordWriter {
     const before = change.before === null ? null : wordsOf(change.before);
     const after = change.after === null ? null : wordsOf(change.after);
     const start = this.#end >> 2;
-    const rangeCount = isReplaced(before ?? ZERO_WORDS, after ?? ZERO_WORDS)
+    const rangeCount = looksReplaced(before ?? ZERO_WORDS, after ?? ZERO_WORDS)
       ? this.#addWhole(before, after)
       : this.#addRanges(before, after);
     const isFresh = before === null;
@@ -309,7 +309,7 @@ export function nextDifference(a: Uint32Array, b: Uint32Array, from: number): nu
 }
 
 /**
- * Distance between the words of a page that `isReplaced` compares. It leaves out word 0: in an overflow page that is
+ * Distance between the words of a page that `looksReplaced` compares. It leaves out word 0: in an overflow page that is
  * the number of the next page, which stays when SQLite stores a new large value in the pages of the old one.
  */
 const SAMPLE_WORDS = 32;
@@ -318,7 +318,7 @@ const SAMPLE_WORDS = 32;
  * True if no sampled word is equal. Such a page usually holds a large value that was overwritten, so it is logged whole
  * without a search for equal ranges. If the page has equal words between the samples, they are logged too.
  */
-function isReplaced(before: Uint32Array, after: Uint32Array): boolean {
+function looksReplaced(before: Uint32Array, after: Uint32Array): boolean {
   for (let i = SAMPLE_WORDS; i < PAGE_WORDS; i += SAMPLE_WORDS)
     if (before[i] === after[i]) return false;
   return before[PAGE_WORDS - 1] !== after[PAGE_WORDS - 1];

@@ -70,11 +70,11 @@ export async function recover(
       checkpoints.rewriteSlots();
       await branches.rewrite();
     }
-    const flushesAtOnce = await keepEnd(replay, isExact);
+    const flushesAtOnce = await makeEndDurable(replay, isExact);
     const oldest = await removePruned(files, replay.active.number, checkpoints.last.segment);
 
     const { active, position, pendingRestore } = replay;
-    const opened = openHistory(files, oldest, active.number);
+    const opened = openOldestSegments(files, oldest, active.number);
     const spare = openSegment(files, active.number + 1);
     const log = new CommitLog({
       directory,
@@ -220,7 +220,7 @@ function refuseDamage(files: OpeningFiles, replay: Replay, checkpoints: Checkpoi
  * commits may have been discarded or torn. If the files are exact, all commits are durable already; then a full disk is
  * ignored, because the next commit stores the end of the log. Returns true if flushes end inside the call.
  */
-async function keepEnd({ active, position }: Replay, isExact: boolean): Promise<boolean> {
+async function makeEndDurable({ active, position }: Replay, isExact: boolean): Promise<boolean> {
   active.cutBehind(position.offset);
   const changes = active.beforeFlush(position.offset);
   const flush = active.file.flush();
@@ -254,7 +254,7 @@ async function removePruned(
 }
 
 /** Returns the oldest segments whose files are open, up to the first one that is not. */
-function openHistory(files: OpeningFiles, oldest: number, active: number): OpenSegment[] {
+function openOldestSegments(files: OpeningFiles, oldest: number, active: number): OpenSegment[] {
   const opened: OpenSegment[] = [];
   for (
     let number = files.spans.keyOf(oldest);

@@ -62,7 +62,7 @@ export class Restore {
   #requested: PendingRestore | null = null;
   #shown: Shown = { kind: 'none' };
   /** The end of the log after this opening's restore was committed; null if it committed none. */
-  #madeAt: LogPosition | null = null;
+  #committedAt: LogPosition | null = null;
 
   constructor(log: CommitLog, pages: PageStore, pending: PendingRestore | null) {
     this.#log = log;
@@ -93,13 +93,14 @@ export class Restore {
   /** True until this opening's restore is in the main file. */
   get isUnfinished(): boolean {
     if (this.isShown) return true;
-    const isLast = this.#madeAt !== null && equalPositions(this.#madeAt, this.#log.position);
+    const isLast =
+      this.#committedAt !== null && equalPositions(this.#committedAt, this.#log.position);
     return isLast && !this.#pages.committed.isCheckpointed;
   }
 
   /** True if the restore is committed but not durable yet. */
   get isUnflushed(): boolean {
-    return this.#madeAt !== null && this.#madeAt.sequence > this.#log.durable.sequence;
+    return this.#committedAt !== null && this.#committedAt.sequence > this.#log.durable.sequence;
   }
 
   /** Requests a restore; it replaces an earlier request. */
@@ -126,7 +127,7 @@ export class Restore {
 
   /** Drops the request; a restore whose commit is not durable is left to the next opening. */
   discard(): void {
-    if (this.#log.needsFlush || this.isRequested) this.#madeAt = null;
+    if (this.#log.needsFlush || this.isRequested) this.#committedAt = null;
     this.#requested = null;
   }
 
@@ -230,7 +231,7 @@ export class Restore {
   #committed(): void {
     this.#log.keepFrom(null);
     this.#pending = null;
-    this.#madeAt = this.#log.position;
+    this.#committedAt = this.#log.position;
   }
 
   /** Cancels a shown restore. If the disk refuses that, the next opening fails in the same way. */

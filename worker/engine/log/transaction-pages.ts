@@ -117,13 +117,13 @@ export class TransactionPages {
 
   /** Writes a page. @throws DISK_FULL, IO if pages must be spilled */
   write(pageIndex: number, bytes: Uint8Array): void {
-    const held = this.#held(pageIndex);
+    const held = this.#bytesInMemory(pageIndex);
     if (held !== null) {
       held.set(bytes);
       return;
     }
     this.#makeRoom();
-    this.#hold(pageIndex, this.#copyOf(bytes));
+    this.#putInMemory(pageIndex, this.#copyOf(bytes));
   }
 
   /**
@@ -172,7 +172,8 @@ export class TransactionPages {
   fillHoles(): void {
     for (let i = this.#visiblePages; i < this.#pageCount; i++) {
       const page = this.#pages.get(i);
-      if (page === undefined || page.kind === 'cut') this.#hold(i, new Uint8Array(PAGE_BYTES));
+      if (page === undefined || page.kind === 'cut')
+        this.#putInMemory(i, new Uint8Array(PAGE_BYTES));
     }
   }
 
@@ -195,7 +196,7 @@ export class TransactionPages {
    * all undone; a change of that count alone is nothing.
    */
   append(flags: number, sequence: number, annotation: Uint8Array | null): boolean {
-    if (this.hasDirect) this.#settleDirect();
+    if (this.hasDirect) this.#flushDirect();
     const header = {
       sequence,
       pageCountBefore: this.#committed.pageCount,
@@ -291,7 +292,7 @@ export class TransactionPages {
   }
 
   /** Returns the bytes of a page in memory, for a change in place; null if the page is not in memory. */
-  #held(pageIndex: number): Uint8Array | null {
+  #bytesInMemory(pageIndex: number): Uint8Array | null {
     const page = this.#pages.get(pageIndex);
     if (page?.kind !== 'logged') return bytesOf(page);
     // Copy the page, because the next record contains its change from here.
@@ -300,7 +301,7 @@ export class TransactionPages {
   }
 
   /** Puts a page into memory that is not there yet. */
-  #hold(pageIndex: number, bytes: Uint8Array): void {
+  #putInMemory(pageIndex: number, bytes: Uint8Array): void {
     const page = this.#pages.get(pageIndex);
     const isDirect = page?.kind === 'direct';
     this.#set(
@@ -314,12 +315,12 @@ export class TransactionPages {
 
   /** Returns a page for a change in place, reading it into memory if necessary. */
   #edit(pageIndex: number): Uint8Array {
-    const held = this.#held(pageIndex);
+    const held = this.#bytesInMemory(pageIndex);
     if (held !== null) return held;
     this.#makeRoom();
     const bytes = new Uint8Array(PAGE_BYTES);
     if (pageIndex < this.#pageCount) this.read(pageIndex, bytes);
-    this.#hold(pageIndex, bytes);
+    this.#putInMemory(pageIndex, bytes);
     return bytes;
   }
 
@@ -426,7 +427,7 @@ export class TransactionPages {
   }
 
   /** Makes this transaction's pages in the main file durable. */
-  #settleDirect(): void {
+  #flushDirect(): void {
     for (const [pageIndex, page] of this.#pages) {
       if (page.kind === 'direct' && page.bytes !== null) this.#writeDirect(pageIndex, page.bytes);
     }

@@ -65,7 +65,7 @@ export class Guard {
   /** The time of the next check for a cancelled call. */
   #checkMs = 0;
   /** The connection to which changes of the heap belong, the bytes of all others, and the limit of the whole heap. */
-  #entered: Guarded | undefined;
+  #heapOwner: Guarded | undefined;
   #othersBytes = 0;
   #limitBytes = 0;
   /** The running statement that can be stopped alone; 0 if there is none. */
@@ -95,10 +95,10 @@ export class Guard {
 
   /** Attributes further changes of SQLite's heap to this connection, or to none. */
   enter(guarded: Guarded | undefined): void {
-    if (guarded === this.#entered) return;
+    if (guarded === this.#heapOwner) return;
     const usedBytes = this.#sqlite.memory.i32[HEAP.usedBytes >> 2]!;
-    if (this.#entered !== undefined) this.#entered.heldBytes = usedBytes - this.#othersBytes;
-    this.#entered = guarded;
+    if (this.#heapOwner !== undefined) this.#heapOwner.heldBytes = usedBytes - this.#othersBytes;
+    this.#heapOwner = guarded;
     if (guarded === undefined) return;
     this.#othersBytes = usedBytes - guarded.heldBytes;
     // SQLite's limit is a number of 31 bits; the module's memory is smaller. The sum is never 0, which would mean no
@@ -127,7 +127,7 @@ export class Guard {
 
   /** Runs the storage's own work inside a call; it must not fail half-way, so it has no limits. */
   unbounded<T>(action: () => T): T {
-    const endMs = this.#lift();
+    const endMs = this.#liftLimits();
     try {
       return action();
     } finally {
@@ -139,7 +139,7 @@ export class Guard {
    * Steps a statement without limits. It takes no closure, because every transaction begins and ends with such a step.
    */
   stepUnbounded(statement: Pointer): number {
-    const endMs = this.#lift();
+    const endMs = this.#liftLimits();
     try {
       return this.#sqlite.exports.sqlite3_step(statement);
     } finally {
@@ -232,7 +232,7 @@ export class Guard {
   }
 
   /** Lifts the limits of the call; returns the deadline for `#limit`. */
-  #lift(): number | undefined {
+  #liftLimits(): number | undefined {
     const endMs = this.#endMs;
     this.#endMs = Number.POSITIVE_INFINITY;
     this.#limitHeap(0);

@@ -54,7 +54,7 @@ export class QueryTablesIndex {
   readonly #rows: RowWatch;
   #known = new WeakMap<Query, QueryTables>();
   /** The lookups of queries that find rows by key; null for other queries. */
-  #points = new WeakMap<QueryTables, PointQuery | null>();
+  #lookups = new WeakMap<QueryTables, PointQuery | null>();
   #virtual: ReadonlyMap<string, VirtualTable> | undefined;
 
   /** `statement` returns the prepared statement of trusted text. */
@@ -97,12 +97,12 @@ export class QueryTablesIndex {
     const { reads } = tables;
     if (reads === 'all' || reads.size !== 1) return undefined;
     const [table] = reads as ReadonlySet<string>;
-    let point = this.#points.get(tables);
+    let point = this.#lookups.get(tables);
     if (point === undefined) {
       const { exports, memory } = this.#connection.sqlite;
       point = pointQuery(memory.readCString(exports.sqlite3_sql(query.pointer))) ?? null;
       if (point?.table !== table!.toLowerCase()) point = null;
-      this.#points.set(tables, point);
+      this.#lookups.set(tables, point);
     }
     if (point === null) return undefined;
     const shape = this.#rows.shape(table!) ?? rowShape(table!, this.#statement);

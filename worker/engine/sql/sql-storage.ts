@@ -46,7 +46,7 @@ export class SqlStorage {
     try {
       return this.#source.exec(query, bindings);
     } catch (error) {
-      throw seenFrom(entrance, error);
+      throw withStackFrom(originalExec, error);
     }
   }
 
@@ -68,13 +68,13 @@ export class SqlStorage {
 }
 
 /** The original `exec`; kept because programs may replace the method. */
-const entrance = SqlStorage.prototype.exec;
+const originalExec = SqlStorage.prototype.exec;
 
 /**
  * Makes an error's stack begin at the program's call; otherwise this package's own frames would fill the ten that
  * engines keep.
  */
-function seenFrom(called: Function, error: unknown): unknown {
+function withStackFrom(called: Function, error: unknown): unknown {
   const capture = (Error as { captureStackTrace?(error: object, below: Function): void })
     .captureStackTrace;
   if (isStorageError(error)) capture?.(error, called);

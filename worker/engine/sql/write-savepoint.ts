@@ -19,7 +19,7 @@ const LOOPS: ReadonlySet<number> = new Set([
 /** The codes of the errors of a stopped statement. */
 const STOPS: ReadonlySet<StorageErrorCode> = new Set(['SQL_TIMEOUT', 'CANCELLED']);
 /** Index of the instruction to which every program jumps back once, after its preparations. */
-const FIRST = 1;
+const LOOP_START = 1;
 
 /** Runs the action in a savepoint; if it is stopped, undoes its writes. */
 export function inSavepoint<T>(
@@ -47,7 +47,7 @@ export function hasLoop(sqlite: Sqlite, statement: Pointer): boolean {
   const programs = programsOf(sqlite, statement);
   let calls = 0;
   for (const program of programs) {
-    const found = callsOf(sqlite, program);
+    const found = countCalls(sqlite, program);
     if (found === null) return true;
     calls += found;
   }
@@ -66,7 +66,7 @@ export function changesSchema(sqlite: Sqlite, statement: Pointer): boolean {
 }
 
 /** Counts the programs that this one calls; returns null if it jumps back. */
-function callsOf(sqlite: Sqlite, program: Program): number | null {
+function countCalls(sqlite: Sqlite, program: Program): number | null {
   const { i32, u8 } = sqlite.memory;
   let calls = 0;
   for (let at = program.address; at < endOf(program); at += INSTRUCTION.sizeBytes) {
@@ -75,7 +75,7 @@ function callsOf(sqlite: Sqlite, program: Program): number | null {
     if (opcode === OPCODE.Program) calls += 1;
     if (opcode !== OPCODE.Goto) continue;
     const target = program.address + i32[(at + INSTRUCTION.p2) >> 2]! * INSTRUCTION.sizeBytes;
-    if (target > program.address + FIRST * INSTRUCTION.sizeBytes && target <= at) return null;
+    if (target > program.address + LOOP_START * INSTRUCTION.sizeBytes && target <= at) return null;
   }
   return calls;
 }

@@ -76,7 +76,7 @@ export class Comparison {
   /** Returns the next batch of changes. */
   next(): ChangeBatch {
     this.#use();
-    this.#walk ??= shown(this.#differences.all());
+    this.#walk ??= visibleChanges(this.#differences.all());
     const changes: WireChange[] = [];
     let bytes = 0;
     while (changes.length < CHANGES_MAX && bytes < BYTES_MAX) {
@@ -91,7 +91,7 @@ export class Comparison {
   /** Skips the next `count` changes. */
   skip(count: number): void {
     this.#use();
-    this.#walk ??= shown(this.#differences.all());
+    this.#walk ??= visibleChanges(this.#differences.all());
     for (let i = 0; i < count; i++) this.#walk.next();
   }
 
@@ -109,7 +109,7 @@ export class Comparison {
     const unnamed: string[] = [];
     let schema = 0;
     let alarm = 0;
-    for (const change of shown(this.#differences.all())) {
+    for (const change of visibleChanges(this.#differences.all())) {
       if (change.kind === 'schema') schema++;
       else if (change.kind === 'alarm') alarm++;
       else if (change.kind === 'table') unnamed.push(change.table);
@@ -152,7 +152,7 @@ function countsOf(tables: ReadonlyMap<string, Counter>): ChangeCounts['tables'] 
 }
 
 /** Lists the differences that programs may see, in the form in which they see them. */
-function* shown(differences: Iterable<StateDifference>): Generator<WireChange> {
+function* visibleChanges(differences: Iterable<StateDifference>): Generator<WireChange> {
   for (const difference of differences) {
     const change = changeOf(difference);
     if (change !== null) yield change;

@@ -45,9 +45,9 @@ function mergeInto(
   const changes = collect(comparison.differences.all());
   const attempt = new Application(target.database, comparison.differences);
   const decided = new Decided(decisions);
-  for (const change of changes) if (!isMetadata(change)) attempt.add(change, false);
+  for (const change of changes) if (!isAlarmTable(change)) attempt.add(change, false);
   const alarm = changes
-    .filter(isMetadata)
+    .filter(isAlarmTable)
     .map((change) => changeOf(change))
     .find((one) => one?.kind === 'alarm');
   const alarmConflict =
@@ -68,7 +68,7 @@ function mergeInto(
     const chosen = new Set(theirs);
     application = new Application(target.database, comparison.differences);
     for (const change of changes) {
-      if (isMetadata(change)) continue;
+      if (isAlarmTable(change)) continue;
       if (refused.has(change) && !chosen.has(change)) application.leaveOut(change);
       else application.add(change, chosen.has(change));
     }
@@ -153,7 +153,7 @@ function collect(differences: Iterable<StateDifference>): StateDifference[] {
 }
 
 /** True for the table of the alarm, which the object creates itself. */
-function isMetadata({ table }: StateDifference): boolean {
+function isAlarmTable({ table }: StateDifference): boolean {
   return table === METADATA_TABLE;
 }
 

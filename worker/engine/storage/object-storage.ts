@@ -124,9 +124,7 @@ export class ObjectStorage {
     this.#upkeep = new Upkeep(files, environment, this.#commits, () => this.#broken !== undefined);
   }
 
-  /**
-   * Returns the result of `decode` for the stored bytes, a view that it must not keep; undefined if the key is missing.
-   */
+  /** Returns the result of `decode` for the stored bytes, a view that it must not keep; undefined if there are none. */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     this.#mustBeAlive();
     this.#authors.policy.reads?.addKey(key);
@@ -159,10 +157,7 @@ export class ObjectStorage {
     return this.#kv.list(range);
   }
 
-  /**
-   * Deletes everything or nothing, including earlier writes of this turn. The compatibility date decides whether the
-   * alarm is deleted too. @throws TRANSACTION_NESTING
-   */
+  /** Deletes everything or nothing; the compatibility date decides about the alarm. @throws TRANSACTION_NESTING */
   deleteAll(write: Confirmation = CONFIRMED): void {
     this.#mustBeAlive();
     this.#transactions.mustBeImplicit('deleteAll()');
@@ -190,9 +185,7 @@ export class ObjectStorage {
     });
   }
 
-  /**
-   * Runs the work as a turn of its own: its writes are committed when it ends, not in a later turn of the event loop.
-   */
+  /** Runs the work as a turn of its own: its writes are committed when it ends, not in a later turn. */
   turn<T>(work: () => T): T {
     const result = this.#transactions.turn(work);
     if (this.#broken === undefined) this.#transactions.endTurn();
@@ -303,11 +296,7 @@ export class ObjectStorage {
     return this.#makeChanges(await this.past.compareBack(newest!), null, author, others);
   }
 
-  /**
-   * Applies the changes between two moments to the present state.
-   *
-   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL
-   */
+  /** Applies the changes between two moments. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL */
   async merge(
     from: string | number,
     to: string | number,
@@ -387,11 +376,7 @@ export class ObjectStorage {
     return undo;
   }
 
-  /**
-   * Cancels the restore of the next start; returns false if there is none.
-   *
-   * @throws TRANSACTION_NESTING, DISK_FULL, IO
-   */
+  /** Cancels the restore of the next start; false if there is none. @throws TRANSACTION_NESTING, DISK_FULL, IO */
   cancelRestore(): boolean {
     this.#transactions.mustBeImplicit('cancelRestore()');
     this.commitImplicit();
@@ -408,9 +393,8 @@ export class ObjectStorage {
   }
 
   /**
-   * Replaces the object's database by a copy of another one, as one commit. Cancels a requested restore. Returns the
-   * bookmark that undoes the commit. Cursors and lists end; later operations, except `durability`, throw `reason`.
-   * @throws TRANSACTION_NESTING, DISK_FULL, IO
+   * Replaces the database by a copy of another one in one commit; cancels a requested restore. Returns the undo bookmark.
+   * Later operations, except `durability`, throw `reason`. @throws TRANSACTION_NESTING, DISK_FULL, IO
    */
   replaceDatabase(source: ForeignDatabase, reason: StorageError): string {
     const { alarm } = new Metadata(source.database);
@@ -445,9 +429,7 @@ export class ObjectStorage {
     return undo;
   }
 
-  /**
-   * Ends the storage: unflushed writes are lost; later operations, and waits for a flush, throw `reason`. Idempotent.
-   */
+  /** Ends the storage: unflushed writes are lost; later operations, and waits for a flush, throw `reason`. */
   async break(reason: StorageError): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#broken = reason;
@@ -485,10 +467,7 @@ export class ObjectStorage {
     await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
   }
 
-  /**
-   * Applies the changes between two states in one transaction, and closes the states. If there are conflicts, nothing
-   * is changed. @throws MEMORY_FULL
-   */
+  /** Merges the changes between two states, and closes them. Conflicts undo everything. @throws MEMORY_FULL */
   makeChanges(comparison: Comparison, given: Decisions | null): Promise<MergeResult> {
     this.#mustBeWritable();
     return this.#makeChanges(comparison, given, this.#authors.as('merge'));
@@ -554,8 +533,7 @@ export class ObjectStorage {
     return this.accesses.notes?.writes;
   }
 
-  // A query may write in the transaction of an unconfirmed write; so the transaction is confirmed from now on, which
-  // only delays a reply.
+  // A query may write in the transaction of an unconfirmed write, so confirm that transaction too.
   #databaseForQuery(): Database {
     this.#mustBeAlive();
     if (this.#transactions.isPending) this.#commits.written(CONFIRMED);

@@ -34,7 +34,7 @@ export function defineStorageMethods<Self>(
   checkOpen: (self: Self, op: string) => void = () => {},
 ): void {
   defineMethods(prototype, owners, (op, method) => {
-    const run = SPECIAL[op] ?? performing(op, method);
+    const run = SPECIAL[op] ?? runnerOf(op, method);
     const throwsAtOnce = op === 'delete';
     return function (this: Self, ...args) {
       const storage = storageOf(this);
@@ -62,7 +62,7 @@ export function wrongBackend(member: string): Error {
 }
 
 /** Returns a function that converts the arguments and performs the operation. */
-function performing(op: MethodName<WorkerOwner>, method: AnyMethod): Run {
+function runnerOf(op: MethodName<WorkerOwner>, method: AnyMethod): Run {
   const { needsSqlBackend, fields: fieldsOf, returns } = method;
   const perform = performerOf(op);
   return (storage, args, checkOpen) => {

@@ -42,12 +42,12 @@ export interface TransactionEvents {
   failed(error: unknown): void;
 }
 
-const NONE: State = { kind: 'none' };
+const NO_TRANSACTION: State = { kind: 'none' };
 
 export class Transactions {
   readonly #control: TransactionControl;
   readonly #events: TransactionEvents;
-  #state: State = NONE;
+  #state: State = NO_TRANSACTION;
   #syncDepth = 0;
   /** True while `turn` runs: its caller commits by `endTurn`, so no commit is scheduled for a later turn. */
   #isInTurn = false;
@@ -195,7 +195,7 @@ export class Transactions {
     if (this.#state.kind === 'none') return;
     const implicit = this.#state.kind === 'implicit';
     this.#control.rollback();
-    this.#state = NONE;
+    this.#state = NO_TRANSACTION;
     this.#events.rolledBack({ implicit });
   }
 
@@ -204,7 +204,7 @@ export class Transactions {
     if (this.#state.kind !== 'implicit') return undefined;
     try {
       this.#control.commit(false);
-      this.#state = NONE;
+      this.#state = NO_TRANSACTION;
       this.#events.committed();
     } catch (error) {
       return { error };
@@ -237,7 +237,7 @@ export class Transactions {
 
   /** Removes an ended frame from the stack; also ends the frame around it if that was rolled back. */
   #leave({ parent }: Frame): void {
-    this.#state = parent === null ? NONE : { kind: 'explicit', frame: parent };
+    this.#state = parent === null ? NO_TRANSACTION : { kind: 'explicit', frame: parent };
     if (parent?.status === 'rolledBack') this.#undo(parent);
   }
 

@@ -79,11 +79,14 @@ export class LogVfs {
       return names.map((name, index) => [name, addresses[index]!] as const);
     };
     this.#methods = memory.allocate(IO_METHODS.sizeBytes);
-    fill(memory, this.#methods, IO_METHODS, [['iVersion', 1], ...install(this.#fileMethods())]);
+    writeStruct(memory, this.#methods, IO_METHODS, [
+      ['iVersion', 1],
+      ...install(this.#fileMethods()),
+    ]);
     const vfs = memory.allocate(VFS.sizeBytes);
     const name = memory.allocate(NAME.length + 1);
     memory.write(NAME, name);
-    fill(memory, vfs, VFS, [
+    writeStruct(memory, vfs, VFS, [
       ['iVersion', 2],
       ['szOsFile', FILE_BYTES],
       ['mxPathname', PATH_BYTES_MAX],
@@ -261,7 +264,7 @@ function callback(parameters: string, call: Callback['call']): Callback {
 }
 
 /** Writes a C structure: these members, and 0 for all others. */
-function fill(
+function writeStruct(
   { u8, i32 }: WasmMemory,
   pointer: Pointer,
   layout: Readonly<Record<string, number>> & { readonly sizeBytes: number },

@@ -39,42 +39,47 @@ export function installFunctions(
 }
 
 function moduleOf(callbacks: readonly Callback[]): Uint8Array<ArrayBuffer> {
-  const names = callbacks.map((_, index) => text(String(index)));
+  const names = callbacks.map((_, index) => encodeText(String(index)));
   return Uint8Array.from([
     ...HEADER,
-    ...section(
+    ...encodeSection(
       SECTION.types,
       callbacks.map(({ parameters, isVoid }) => [
         FUNCTION_TYPE,
-        ...vector([...parameters].map((type) => [type === 'j' ? I64 : I32])),
-        ...vector(isVoid ? [] : [[I32]]),
+        ...encodeVector([...parameters].map((type) => [type === 'j' ? I64 : I32])),
+        ...encodeVector(isVoid ? [] : [[I32]]),
       ]),
     ),
-    ...section(
+    ...encodeSection(
       SECTION.imports,
-      names.map((name, index) => [...text(MODULE), ...name, FUNCTION, ...number(index)]),
+      names.map((name, index) => [
+        ...encodeText(MODULE),
+        ...name,
+        FUNCTION,
+        ...encodeNumber(index),
+      ]),
     ),
-    ...section(
+    ...encodeSection(
       SECTION.exports,
-      names.map((name, index) => [...name, FUNCTION, ...number(index)]),
+      names.map((name, index) => [...name, FUNCTION, ...encodeNumber(index)]),
     ),
   ]);
 }
 
-function section(id: number, entries: readonly number[][]): number[] {
-  const content = vector(entries);
-  return [id, ...number(content.length), ...content];
+function encodeSection(id: number, entries: readonly number[][]): number[] {
+  const content = encodeVector(entries);
+  return [id, ...encodeNumber(content.length), ...content];
 }
 
-function vector(entries: readonly number[][]): number[] {
-  return [...number(entries.length), ...entries.flat()];
+function encodeVector(entries: readonly number[][]): number[] {
+  return [...encodeNumber(entries.length), ...entries.flat()];
 }
 
-function text(ascii: string): number[] {
-  return vector([...ascii].map((letter) => [letter.charCodeAt(0)]));
+function encodeText(ascii: string): number[] {
+  return encodeVector([...ascii].map((letter) => [letter.charCodeAt(0)]));
 }
 
 /** LEB128: seven bits a byte, the lowest first. */
-function number(value: number): number[] {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...number(value >>> 7)];
+function encodeNumber(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...encodeNumber(value >>> 7)];
 }

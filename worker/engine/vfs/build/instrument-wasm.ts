@@ -136,7 +136,7 @@ export function instrumentWasm(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-const when = (condition: readonly number[], code: readonly number[]) => [
+const ifCode = (condition: readonly number[], code: readonly number[]) => [
   ...condition,
   OP.if,
   BLOCK_WITHOUT_RESULT,
@@ -168,16 +168,16 @@ function countDispatch(locals: Locals): number[] {
     ...[...last, ...load(INSTRUCTION.p2), ...constant(VALUE.sizeBytes), OP.i32Mul, OP.i32Add],
     ...load(VALUE.number),
   ];
-  return when(get(locals.counting), [
+  return ifCode(get(locals.counting), [
     ...addToSlot(locals, instruction, skipped, constant(1)),
-    ...when(isCount, addToSlot(locals, last, constant(4 * SLOT.rows), countedRows)),
+    ...ifCode(isCount, addToSlot(locals, last, constant(4 * SLOT.rows), countedRows)),
     ...[...instruction, ...set(locals.last)],
     ...[...get(locals.opcode), ...set(locals.lastOpcode)],
   ]);
 }
 
 function countMove(locals: Locals): number[] {
-  return when(
+  return ifCode(
     get(locals.counting),
     addToSlot(locals, get(locals.instruction), constant(4 * SLOT.moved), constant(1)),
   );
