@@ -393,8 +393,8 @@ export class ObjectStorage {
   }
 
   /**
-   * Replaces the database by a copy of another one in one commit; cancels a requested restore. Returns the undo bookmark.
-   * Later operations, except `durability`, throw `reason`. @throws TRANSACTION_NESTING, DISK_FULL, IO
+   * Replaces the database by a copy of another one as one commit, and cancels a requested restore. Returns the undo
+   * bookmark. Later operations, except `durability`, throw `reason`. @throws TRANSACTION_NESTING, DISK_FULL, IO
    */
   replaceDatabase(source: ForeignDatabase, reason: StorageError): string {
     const { alarm } = new Metadata(source.database);

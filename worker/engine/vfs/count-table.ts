@@ -1,5 +1,5 @@
-// The layout of the count table: the instrumented WebAssembly (build/instrument-wasm) counts in it how often SQLite runs
-// each instruction of a statement, and sql/row-counter reads it.
+// The layout of the count table: the instrumented WebAssembly (build/instrument-wasm) counts in it how often SQLite
+// runs each instruction of a statement, and sql/row-counter reads it.
 //
 // The counters of an instruction begin at its address modulo the size of the table. An instruction is 20 bytes long, so
 // it has room for five counters of four bytes. Those of the last instruction may lie beyond the table's end.

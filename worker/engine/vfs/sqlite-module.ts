@@ -1,7 +1,7 @@
 // Loads the SQLite module of this worker once: the official build, instrumented by build/instrument-wasm.
 //
-// The layers above get a small typed handle: SQLite's functions, its memory, the VFS, and a way to install functions that
-// SQLite calls. This file does not open databases.
+// The layers above get a small typed handle: SQLite's functions, its memory, the VFS, and a way to install functions
+// that SQLite calls. This file does not open databases.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { COUNT_TABLE, COUNT_TABLE_BYTES, COUNTED_STATEMENT } from './count-table.ts';
@@ -169,8 +169,9 @@ function notWasm(wasm: URL, response: Response): Error {
 const NO_STATEMENT = 0;
 
 /**
- * Chooses the statement whose instructions the module counts. Writing a global of WebAssembly costs as much as reading a row, and
- * a program that reads rows steps one statement again and again. So the choice stays until another statement is stepped.
+ * Chooses the statement whose instructions the module counts. Writing a global of WebAssembly costs as much as reading
+ * a row, and a program that reads rows steps one statement again and again. So the choice stays until another statement
+ * is stepped.
  *
  * Invariant: a statement is chosen only while it exists, because the next one may get its address. Other statements may
  * run meanwhile; the module compares addresses.

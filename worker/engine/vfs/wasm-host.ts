@@ -1,8 +1,8 @@
 // Starts SQLite's WebAssembly and provides its imports: memory that grows, and local time.
 //
 // The official build comes with Emscripten's loader: 200 kB of file systems, environment variables and an API that this
-// package does not call. Databases live in this package's VFS, which takes time and randomness from the platform. So all
-// other system calls return “not implemented”.
+// package does not call. Databases live in this package's VFS, which takes time and randomness from the platform. So
+// all other system calls return “not implemented”.
 //
 // Invariant: only imports from `env` and WASI are provided. A module with any other import does not start.
 

@@ -95,8 +95,8 @@ export class WasmMemory {
   }
 
   /**
-   * Writes the text and a NUL at `start`; returns the bytes before the NUL. The text needs its UTF-8 bytes and one more;
-   * three bytes per unit of the text are always enough.
+   * Writes the text and a NUL at `start`; returns the bytes before the NUL. The text needs its UTF-8 bytes and one
+   * more; three bytes per unit of the text are always enough.
    */
   write(text: string, start: number): number {
     const u8 = this.u8;

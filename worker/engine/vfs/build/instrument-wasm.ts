@@ -247,8 +247,8 @@ function findDispatch(wasm: Uint8Array, bodies: readonly Span[]): Dispatch {
   return only(found, 'the instruction dispatch');
 }
 
-// Returns the position after each call of sqlite3BtreeTableMoveto in the dispatching function. That is the only function
-// of its type that is called there.
+// Returns the position after each call of sqlite3BtreeTableMoveto in the dispatching function. That is the only
+// function of its type that is called there.
 function findMoves(
   wasm: Uint8Array,
   sections: readonly Section[],
