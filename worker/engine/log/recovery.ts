@@ -101,7 +101,7 @@ export async function recover(
     const committed = new CommittedPages(main, checkpoints, log, replay.redo, options);
     const pages = new PageStore(committed, main, log, options);
     // The newest slot was lost, so the checkpoint lies in an older segment. Make a new one, otherwise openings would
-    // become longer with every such crash. If the disk is too full, there is none: an opening does not delete history.
+    // become longer with every such crash. On a full disk, no checkpoint is made: an opening does not delete history.
     const isBehind = active.number !== checkpoints.last.segment;
     if (isBehind) {
       log.keepFrom(0);

@@ -127,7 +127,7 @@ export class RowIterator {
   readonly #cursor: Cursor;
   readonly #execution: Execution;
 
-  /** Not for user code. @throws ILLEGAL_INVOCATION */
+  /** Only this package may construct it. @throws ILLEGAL_INVOCATION */
   constructor(cursor: Cursor, execution: Execution) {
     if (!(execution instanceof Execution)) throw illegalConstructor('RowIterator');
     this.#cursor = cursor;
@@ -151,7 +151,7 @@ export class RawIterator {
   readonly #cursor: Cursor;
   readonly #execution: Execution;
 
-  /** Not for user code. @throws ILLEGAL_INVOCATION */
+  /** Only this package may construct it. @throws ILLEGAL_INVOCATION */
   constructor(cursor: Cursor, execution: Execution) {
     if (!(execution instanceof Execution)) throw illegalConstructor('RawIterator');
     this.#cursor = cursor;

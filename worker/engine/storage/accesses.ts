@@ -99,8 +99,8 @@ export class WriteNotes implements QueryWatcher {
 }
 
 /**
- * The keys, ranges of keys and tables that a live read has read, and whether it read the alarm. Never too little:
- * accesses without names are `everything`.
+ * The keys, ranges of keys and tables that a live read has read, and whether it read the alarm. It never lacks an
+ * access: accesses that cannot be named are `everything`.
  */
 export class ReadSet {
   readonly #keys = new Set<string>();
@@ -123,7 +123,7 @@ export class ReadSet {
     else for (const table of tables) this.#tables.add(table);
   }
 
-  /** Of the table only these rows, whether they exist or not. */
+  /** Adds only these rows of a table, whether they exist or not. */
   addRows({ table, keys }: TableRows): void {
     const rows = this.#rows.get(table) ?? new Set();
     for (const key of keys) rows.add(key);
@@ -134,7 +134,7 @@ export class ReadSet {
     this.#alarm = true;
   }
 
-  /** It depends on every commit. */
+  /** Notes that the read depends on every commit. */
   addEverything(): void {
     this.#everything = true;
   }
@@ -164,22 +164,22 @@ export class ReadSet {
   }
 }
 
-/** So many keys are remembered one by one. */
+/** Maximum number of keys or rows that are remembered one by one. */
 export const KEYS_MAX = 10_000;
 
 /**
- * The keys and tables that transactions have written, and whether they changed the alarm; or everything. Never too
- * little. Too much only makes a live read run once more in vain, so beyond a number of keys or rows, all of them count as written.
+ * The keys and tables that transactions have written, and whether they changed the alarm; or everything. It never lacks
+ * a write. Too many only make a live read run once more in vain, so beyond KEYS_MAX keys or rows, all count as written.
  */
 export class WriteSet {
   readonly #keys = new Set<string>();
   readonly #tables = new Set<string>();
-  /** The rows that were written of a table: some, or all of them. */
+  /** The written rows of each table: their keys, or `all`. */
   readonly #rows = new Map<string, Set<LookupKey> | 'all'>();
   #allKeys = false;
   #alarm = false;
   #everything = false;
-  /** The keys as bytes, in order; undefined: to be made. */
+  /** The keys as bytes, in order; undefined until they are needed. */
   #sorted: readonly Uint8Array[] | undefined;
 
   addKey(key: string): void {
@@ -191,7 +191,7 @@ export class WriteSet {
     this.#allKeys = true;
   }
 
-  /** `byRow`: those of the tables whose rows are added one by one. */
+  /** Adds written tables with all their rows, except for tables in `byRow`, whose rows are added one by one. */
   addTables(tables: TableSet, byRow?: ReadonlySet<string>): void {
     if (tables === 'all') {
       this.#everything = true;
@@ -218,7 +218,7 @@ export class WriteSet {
     this.#everything = true;
   }
 
-  /** Adds the writes of the other transaction. */
+  /** Adds all writes of another set. */
   addAll(other: WriteSet): void {
     for (const key of other.#keys) this.addKey(key);
     for (const table of other.#tables) this.#tables.add(table);
@@ -236,7 +236,7 @@ export class WriteSet {
     return !hasAny && this.#keys.size === 0 && this.#tables.size === 0;
   }
 
-  /** True when the result of a read may have changed. */
+  /** True if the writes may have changed the result of a live read. */
   meets(reads: ReadSet): boolean {
     if (this.isEmpty) return false;
     if (this.#everything || reads.hasEverything) return true;

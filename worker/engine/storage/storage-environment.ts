@@ -1,5 +1,5 @@
-// The parameters of an object's storage: the options of its class (the backend, and the compatibility date), and
-// the functions of the instance it belongs to.
+// The parameters of an object's storage: the options of its class (backend, compatibility date), and the functions of
+// the instance to which it belongs.
 
 import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { StorageRead } from '../../../src/shared/contract/live.ts';
@@ -29,25 +29,25 @@ export interface StorageEnvironment {
   afterRealTime?(delayMs: number, task: () => void): void;
   /** Runs the closure as a critical section: other events of the object wait until it settles. */
   section<T>(closure: () => T | PromiseLike<T>): Promise<T>;
-  /** Remembers the running event; the result delivers the continuation of I/O to that event. */
+  /** Remembers the running event; the result runs a continuation of I/O in that event. */
   continuation(): (task: () => void) => void;
-  /** The storage is no longer reliable: the object must be reset. */
+  /** Called when the storage is no longer reliable; the object must be reset. */
   onBroken(error: unknown): void;
-  /** Everything was deleted, or another state was put, or is to be put, in its place. */
+  /** Called when everything was deleted, or another state has replaced, or will replace, the present one. */
   onReplaced?(): void;
-  /** A flush has ended. */
+  /** Called after each flush. */
   onFlushed?(): void;
-  /** A change of the alarm was committed: its time in milliseconds, or null. */
+  /** Called after a change of the alarm was committed, with its time in milliseconds or null. */
   onAlarm(timeMs: number | null): void;
   /** Throws if the object cannot handle an alarm. */
   checkAlarm(): void;
   /** True if the caller for whom the object's code runs now has cancelled the call. */
   isCancelled?(): boolean;
-  /** A live read for the object's own code. */
+  /** Starts a live read for the object's own code. */
   live(read: StorageRead): LiveSource;
 }
 
-/** `sql`: keys, SQL and recovery. `kv`: keys only, as for classes on workerd's default backend. */
+/** The backend: `sql` has keys, SQL and recovery; `kv` has keys only, as classes on workerd's default backend. */
 export type Backend = 'sql' | 'kv';
 
 export interface StorageOptions {
@@ -58,7 +58,7 @@ export interface StorageOptions {
    * interface applies.
    */
   readonly compatibilityDate?: string;
-  /** How much history is kept, where it differs from the host's. */
+  /** Limits of the history that replace the host's. */
   readonly history?: HistoryLimits;
 }
 

@@ -63,7 +63,7 @@ export interface SqliteExports {
   /** Returns the text of the statement. */
   sqlite3_sql(statement: Pointer): Pointer;
   sqlite3_stmt_readonly(statement: Pointer): number;
-  /** Not 0 while the statement's program runs; 0 while its step recompiles it. */
+  /** Returns 1 while the statement's program runs, and 0 while its step recompiles it. */
   sqlite3_stmt_busy(statement: Pointer): number;
   sqlite3_stmt_isexplain(statement: Pointer): number;
   sqlite3_bind_parameter_count(statement: Pointer): number;

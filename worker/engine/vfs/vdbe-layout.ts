@@ -59,9 +59,9 @@ export const SUB_PROGRAM = { program: 0, instructionCount: 4 } as const;
 /** Addresses of SQLite's variables about its heap: 64-bit integers, of which only the lower half is used. */
 export const HEAP = {
   usedBytes: 104_432,
-  /** From here on SQLite tries to give memory back; 0 is no limit. */
+  /** From this size of the heap on, SQLite tries to free memory; 0 means no limit. */
   softLimitBytes: 258_336,
-  /** Beyond it an allocation fails; 0 is no limit. SQLite ignores one below the soft limit. */
+  /** Beyond this size of the heap, allocations fail; 0 means no limit. SQLite ignores a limit below the soft limit. */
   hardLimitBytes: 258_344,
 } as const;
 
