@@ -307,10 +307,7 @@ export class ObjectStorage {
     return this.#makeChanges(await this.past.compare(from, to), decisions, author);
   }
 
-  /**
-   * Writes content of the object that this one is a copy of, as one commit. If `write` throws, nothing is changed, and its
-   * error is thrown.
-   */
+  /** Writes content of the object's original, as one commit. @throws the error of `write`: then nothing is changed */
   replicate(write: (copy: Copy) => void): void {
     this.#mustBeAlive();
     try {
