@@ -1,3 +1,5 @@
+// Tests the emulator behind a realm's fetch, a service worker, a Playwright route and an HTTP server.
+
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';

@@ -1,3 +1,5 @@
+// Tests that the emulator answers on workerd as it does in Node.
+
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { Miniflare } from 'miniflare';

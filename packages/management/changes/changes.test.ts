@@ -1,3 +1,5 @@
+// Tests each dated change of the interface on the day before its date and on the date itself.
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ACCOUNT_ID, dayBefore, startProvider, type TestProvider } from '../e2e/provider.ts';
 

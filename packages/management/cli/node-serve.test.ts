@@ -1,3 +1,5 @@
+// Tests the subcommand `serve`: its server, the options that it refuses, and that nothing stays open.
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,5 @@
+// Tests that the table in matrix.md shows what the versions of the SDK really do.
+
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { clientMatrix, matrixTable } from './client-matrix.ts';

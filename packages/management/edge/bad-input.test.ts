@@ -1,3 +1,5 @@
+// Tests the envelope of answers, the refusal of bad input, and which day a call belongs to.
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ACCOUNT_ID, OTHER_ACCOUNT_ID, startProvider, type TestProvider } from '../e2e/provider.ts';
 import { SCHEDULE } from '../schedule/data.ts';

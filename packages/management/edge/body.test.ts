@@ -1,3 +1,5 @@
+// Tests how a request's body is read in browsers that show no stream of it.
+
 import { expect, test } from 'vitest';
 import { bodyOf } from './body.ts';
 

@@ -1,3 +1,5 @@
+// Tests that five versions of the real SDK work with the emulator.
+
 import Cloudflare7 from 'cloudflare';
 import Cloudflare3 from 'cloudflare-3';
 import Cloudflare4 from 'cloudflare-4';

@@ -1,3 +1,5 @@
+// Tests that all state is in the objects: it outlives a process, and a bookmark restores it.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// Tests that the cost of a creation does not depend on how many zones or records exist.
+
 import { expect, test } from 'vitest';
 import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';

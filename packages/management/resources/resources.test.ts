@@ -1,3 +1,6 @@
+// Tests the resources of the newest interface, and the groups of items that end: what is created is shown, changed and
+// deleted.
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ACCOUNT_ID, startProvider, type TestProvider } from '../e2e/provider.ts';
 

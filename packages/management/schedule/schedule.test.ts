@@ -1,3 +1,5 @@
+// Tests every operation that ends: it works until the day before its date, and is refused from then on.
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ChangeChain } from '../changes/change-chain.ts';
 import { CHANGES } from '../changes/changes.ts';

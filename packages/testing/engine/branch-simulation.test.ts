@@ -1,3 +1,5 @@
+// Runs the simulation of branches with a few seeds.
+
 import { expect, test, vi } from 'vitest';
 import { Rounds } from './rounds.ts';
 

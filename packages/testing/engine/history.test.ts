@@ -1,3 +1,5 @@
+// Tests which states the model of a history expects after a power failure and a restore.
+
 import { expect, test } from 'vitest';
 import { EMPTY } from './contents.ts';
 import { History } from './history.ts';

@@ -1,3 +1,5 @@
+// Runs the simulation of hosts with a few seeds.
+
 import { beforeAll, expect, test, vi } from 'vitest';
 import { Rounds } from './rounds.ts';
 

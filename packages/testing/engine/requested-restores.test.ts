@@ -1,3 +1,5 @@
+// Tests which restores the model expects of the next opening.
+
 import { expect, test } from 'vitest';
 import type { ReturnedBookmark } from './history.ts';
 import { RequestedRestores, type RestoreRequest } from './requested-restores.ts';

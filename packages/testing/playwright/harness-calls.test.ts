@@ -1,3 +1,5 @@
+// Tests which requests the fixtures send to the helper page, with a fake page.
+
 import type { BrowserContext, Page } from '@playwright/test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { BranchedPages, reachBranches } from './branched-pages.ts';

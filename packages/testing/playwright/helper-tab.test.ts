@@ -1,3 +1,5 @@
+// Tests how the helper page is opened and shared, with a fake browser context.
+
 import type { BrowserContext } from '@playwright/test';
 import { expect, test } from 'vitest';
 import { HelperTab } from './helper-tab.ts';

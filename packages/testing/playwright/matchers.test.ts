@@ -1,3 +1,5 @@
+// Tests the assertions about stored data and the checks of seeds, with a fake storage.
+
 import { describe, expect, test } from 'vitest';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { type ExpectedChange, expect as playwrightExpect } from './matchers.ts';

@@ -1,3 +1,5 @@
+// Tests that the simulated disk behaves as badly as the contract of files allows.
+
 import { describe, expect, test } from 'vitest';
 import { CrashDisk } from './crash-disk.ts';
 import { Random } from './random.ts';

@@ -1,3 +1,5 @@
+// Tests that promises which hang are found.
+
 import { expect, test } from 'vitest';
 import { NeverSettled, SettleChecker, settled } from './settle.ts';
 
