@@ -247,8 +247,14 @@ describe('settings that moved to the DNS settings', () => {
     expect((await result(`GET ${path}`, '2024-09-13'))[field]).toBe(true);
     await result(`PATCH ${path}`, '2024-09-13', { [field]: false });
     expect(await result(`GET ${path}/${name}`, at)).toEqual({ enabled: false });
-    for (const body of [{}, { enabled: 'yes' }]) {
-      expect((await provider.call(`PATCH ${path}/${name}`, { at, body })).status).toBe(400);
+    for (const [body, code] of [
+      [undefined, 1401],
+      [{}, 1401],
+      [{ enabled: 'yes' }, 1400],
+    ] as const) {
+      const got = await provider.call(`PATCH ${path}/${name}`, { at, body });
+      const errors = [{ code, source: { pointer: '/enabled' } }];
+      expect(got).toMatchObject({ status: 400, body: { errors } });
     }
   });
 });
@@ -396,6 +402,10 @@ describe('other changes', () => {
     expect(await result(`POST ${path}`, '2022-06-30', body)).toEqual({
       uploadURL: expect.any(String),
     });
+    const ignored = { id: '', metadata: 'not JSON', requireSignedURLs: 'maybe' };
+    await result(`POST ${path}`, '2022-06-30', ignored);
+    const wrong = { at: '2022-06-30', body: { expiry: 'soon' } };
+    expect((await provider.call(`POST ${path}`, wrong)).status).toBe(400);
     const gone = await provider.call(`POST ${path}`, { at: '2022-07-01', body });
     expect(gone.status).toBe(410);
     expect(gone.headers.get('link')).toContain(`/accounts/${ACCOUNT_ID}/images/v2/direct_upload`);

@@ -34,7 +34,7 @@ export class Node {
   /** The number of its changes, including attempted ones. */
   version = 0;
   /** The version of its parent from which it was forked; null if unknown. */
-  readonly forkedFromVersion: number | null;
+  readonly forkVersion: number | null;
   /** The keys with which it was created. */
   readonly initialKeys: Keys;
   /** The version since which every change was acknowledged. */
@@ -44,12 +44,12 @@ export class Node {
     readonly parent: Node | null;
     readonly name: string | null;
     readonly keys: Keys;
-    readonly forkedFromVersion: number | null;
+    readonly forkVersion: number | null;
   }) {
     this.parent = begins.parent;
     this.name = begins.name;
     this.possible = [begins.keys];
-    this.forkedFromVersion = begins.forkedFromVersion;
+    this.forkVersion = begins.forkVersion;
     this.initialKeys = begins.keys;
   }
 
@@ -83,11 +83,11 @@ export class Node {
   }
 
   /** Whether its origin has not changed since it was forked; null if unknown. */
-  get originIsUnchanged(): boolean | null {
-    const { parent, forkedFromVersion } = this;
-    if (parent === null || forkedFromVersion === null) return null;
-    if (forkedFromVersion === parent.version) return true;
-    return parent.#certainFrom > forkedFromVersion ? null : false;
+  get isUpToDate(): boolean | null {
+    const { parent, forkVersion } = this;
+    if (parent === null || forkVersion === null) return null;
+    if (forkVersion === parent.version) return true;
+    return parent.#certainFrom > forkVersion ? null : false;
   }
 
   /** Records a bookmark of the present state. */

@@ -77,7 +77,7 @@ export class BranchSimulation {
     parent: null,
     name: null,
     keys: new Map(),
-    forkedFromVersion: null,
+    forkVersion: null,
   });
   readonly #fileSizes;
   readonly #history;
@@ -192,7 +192,7 @@ export class BranchSimulation {
         // refusal.
         return this.#promote(
           random.pick(
-            this.#origin.all.filter((node) => node.originIsUnchanged !== false || random.onceIn(4)),
+            this.#origin.all.filter((node) => node.isUpToDate !== false || random.onceIn(4)),
           ),
         );
       case 'merge':
@@ -271,8 +271,6 @@ export class BranchSimulation {
     }
   }
 
-  // ---- Steps.
-
   #entry(): [string, number] {
     return [`k${this.#random.below(KEYS)}`, 1 + this.#random.below(0x1000_0000)];
   }
@@ -298,8 +296,8 @@ export class BranchSimulation {
     const name = isTemporary || random.onceIn(4) ? undefined : names[0];
     const mark = random.pick([...parent.marks, undefined, undefined]);
     const keys = mark === undefined ? parent.last : mark.keys;
-    const forkedFromVersion = mark === undefined ? parent.version : mark.version;
-    const node = new Node({ parent, name: name ?? null, keys, forkedFromVersion });
+    const forkVersion = mark === undefined ? parent.version : mark.version;
+    const node = new Node({ parent, name: name ?? null, keys, forkVersion });
     node.existenceIsUnknown = true;
     if (name !== undefined) parent.children.push(node);
     const options = {
@@ -344,14 +342,14 @@ export class BranchSimulation {
     if (parent === null) return;
     const branch = await this.#durableHandle(node);
     const handle = await this.#durableHandle(parent);
-    const { originIsUnchanged } = node;
+    const { isUpToDate } = node;
     const before = parent.last;
     const { version } = parent;
     const acknowledge = parent.attempt(node.last);
     try {
       const promoted = handle.promote(branch as Parameters<StorageHandle['promote']>[0]);
       const undo = await this.#settled('promote', promoted);
-      if (originIsUnchanged === false) {
+      if (isUpToDate === false) {
         throw new SimulationFailure(`${textOf(node)} overwrote changes of its origin`);
       }
       acknowledge();
@@ -359,8 +357,7 @@ export class BranchSimulation {
       this.totals.promotes++;
     } catch (error) {
       if (!isStorageError(error) || error.code !== 'CONFLICT') throw error;
-      if (originIsUnchanged === true)
-        throw new SimulationFailure(`${textOf(node)}: ${error.message}`);
+      if (isUpToDate === true) throw new SimulationFailure(`${textOf(node)}: ${error.message}`);
       parent.possible.pop();
       parent.version = version;
       return;
@@ -426,8 +423,6 @@ export class BranchSimulation {
     await this.#time.advance(durationMs, turns).then(turns);
   }
 
-  // ---- Hosts.
-
   async #start(): Promise<void> {
     this.#failedCalls = 0;
     for (const node of this.#origin.all) {
@@ -448,10 +443,7 @@ export class BranchSimulation {
     this.#objects = await objectsOn(platform, hosted, options);
   }
 
-  /**
-   * Lets power fail, and examines some of the possible disks, which may lose power again. The simulation continues with
-   * the last one.
-   */
+  /** Lets power fail, checks some of the possible disks, and continues with the last one. */
   async #losePower(): Promise<void> {
     const random = this.#random;
     let catalog = this.#catalog;
@@ -483,8 +475,6 @@ export class BranchSimulation {
     await this.#check(true);
     this.#failedCalls = this.#medium.failedCalls;
   }
-
-  // ---- Checks.
 
   /** Checks all nodes; with `narrows`, the states that were found are the expected ones from now on. */
   async #check(narrows: boolean): Promise<void> {
@@ -550,8 +540,6 @@ export class BranchSimulation {
     if (isBounded || mark.mayBePruned || this.#time.now() - mark.timeMs >= WINDOW_MS) return;
     throw new SimulationFailure(`the bookmark ${mark.bookmark} is refused: ${String(error)}`);
   }
-
-  // ---- Calls.
 
   /** Returns a random node that exists. */
   #pick(): Node {
