@@ -127,7 +127,7 @@ export class ObjectStorage {
   /** Returns the result of `decode` for the stored bytes, a view that it must not keep; undefined if there are none. */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     this.#mustBeAlive();
-    this.#authors.policy.reads?.addKey(key);
+    this.environment.scope?.().policy.reads?.addKey(key);
     return this.#kv.get(key, decode);
   }
 
@@ -153,7 +153,7 @@ export class ObjectStorage {
   /** Starts a walk over the range, and ends an unfinished one. */
   list(range: KeyRange): EntryCursor {
     this.#mustBeAlive();
-    this.#authors.policy.reads?.addRange(range);
+    this.environment.scope?.().policy.reads?.addRange(range);
     return this.#kv.list(range);
   }
 

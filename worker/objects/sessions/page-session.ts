@@ -12,21 +12,21 @@
 
 import { eachOf } from '../../../src/shared/contract/arguments.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { assert } from '../../../src/shared/contract/invariant.ts';
 import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import {
+  type AnyOperation,
   type Call,
   type CallOf,
-  isBy,
+  OPERATIONS,
   type OperationBy,
-  operationOf,
+  type OperationName,
   type Performed,
 } from '../../../src/shared/wire/operations.ts';
 import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
 import type { Comparison } from '../../engine/storage/comparison.ts';
 import type { Moment } from '../../engine/storage/moment.ts';
-import { perform, performAt } from '../../engine/storage/perform.ts';
+import { performAt, performerOf, type StorageOperation } from '../../engine/storage/perform.ts';
 import type { Branches } from '../host/branches.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
@@ -212,15 +212,13 @@ export class PageSession {
 
   /** @throws CANCELLED, TRANSACTION_ENDED, and the errors of the operation */
   #perform(instance: ObjectInstance, call: Call, cancellation: Cancellation | undefined): Result {
-    const { context, storage } = instance;
+    const { context } = instance;
     if (call.op !== 'begin') cancellation?.check(); // `begin` tells the calls that wait for it, too
     if (call.txn !== undefined) this.transactionOf(call.txn).mustBeOpen();
     if (cancellation !== undefined) context.workFor(cancellation);
     try {
       if (call.moment !== undefined) return this.#performAt(instance, call, call.moment);
-      if (isBy(call, 'storage')) return perform(storage, call.op, call);
-      assert(isBy(call, 'session'), 'a call by the host was sent together with others');
-      return SESSION_OPERATIONS[call.op](this, instance, call as never, cancellation);
+      return ROWS.get(call.op)!.perform(this, instance, call as never, cancellation);
     } finally {
       if (cancellation !== undefined) context.workFor(undefined);
     }
@@ -335,8 +333,37 @@ const SESSION_OPERATIONS: {
   },
 };
 
+/** A row of the table of operations, for the calls of a session. */
+interface Row {
+  readonly isBoundary: boolean;
+  readonly perform: (
+    session: PageSession,
+    instance: ObjectInstance,
+    call: never,
+    cancellation: Cancellation | undefined,
+  ) => Result;
+}
+
+/** All rows, in one shape: to read a property of objects of many shapes takes as long as a tenth of a read. */
+const ROWS: ReadonlyMap<OperationName, Row> = new Map(
+  Object.entries<AnyOperation>(OPERATIONS).map(([op, { by, isBoundary = false }]) => {
+    const perform =
+      by === 'session'
+        ? SESSION_OPERATIONS[op as OperationBy<'session'>]
+        : byStorage(performerOf(op as StorageOperation));
+    return [op as OperationName, { isBoundary, perform } as Row];
+  }),
+);
+
+/** Never called for an operation by the host: that is the only call of its message (`checkCalls`), and PageSessions performs it. */
+function byStorage(
+  perform: (storage: ObjectInstance['storage'], fields: never) => Result,
+): Row['perform'] {
+  return (_session, instance, call) => perform(instance.storage, call);
+}
+
 export function isBoundary({ op }: Call): boolean {
-  return operationOf(op).isBoundary === true;
+  return ROWS.get(op)!.isBoundary;
 }
 
 export function handleClosed(): Error {
