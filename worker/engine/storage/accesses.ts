@@ -37,11 +37,6 @@ export class Accesses {
     this.#database.forgetTables();
   }
 
-  /** The object has live reads, which wait for writes. */
-  get isWatched(): boolean {
-    return this.notes !== undefined;
-  }
-
   /** There are no live reads any more. */
   unwatch(): void {
     this.notes = undefined;

@@ -26,6 +26,7 @@ import {
 import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
 import type { Comparison } from '../../engine/storage/comparison.ts';
 import type { Moment } from '../../engine/storage/moment.ts';
+import type { ObjectStorage } from '../../engine/storage/object-storage.ts';
 import { performAt, performerOf, type StorageOperation } from '../../engine/storage/perform.ts';
 import type { Branches } from '../host/branches.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
@@ -344,23 +345,23 @@ interface Row {
   ) => Result;
 }
 
-/** All rows, in one shape: to read a property of objects of many shapes takes as long as a tenth of a read. */
+/**
+ * All rows, in one shape: to read a property of objects of many shapes takes as long as a tenth of a read. The row of an
+ * operation by the host is never used: that is the only call of its message (`checkCalls`), and PageSessions performs it.
+ */
 const ROWS: ReadonlyMap<OperationName, Row> = new Map(
   Object.entries<AnyOperation>(OPERATIONS).map(([op, { by, isBoundary = false }]) => {
+    const performer: (storage: ObjectStorage, call: never) => Result = performerOf(
+      op as StorageOperation,
+    );
     const perform =
       by === 'session'
         ? SESSION_OPERATIONS[op as OperationBy<'session'>]
-        : byStorage(performerOf(op as StorageOperation));
+        : (_session: PageSession, { storage }: ObjectInstance, call: never) =>
+            performer(storage, call);
     return [op as OperationName, { isBoundary, perform } as Row];
   }),
 );
-
-/** Never called for an operation by the host: that is the only call of its message (`checkCalls`), and PageSessions performs it. */
-function byStorage(
-  perform: (storage: ObjectInstance['storage'], fields: never) => Result,
-): Row['perform'] {
-  return (_session, instance, call) => perform(instance.storage, call);
-}
 
 export function isBoundary({ op }: Call): boolean {
   return ROWS.get(op)!.isBoundary;
