@@ -197,11 +197,12 @@ export class Run {
       case 'cancel':
         this.#setTimer(tab, effect.timer, null);
         return null;
-      case 'takePlace':
-        this.#takePlace(tab, effect.line);
+      case 'stopSearch':
+        this.#setTimer(tab, 'search', null);
         return null;
-      case 'leavePlace':
+      case 'place':
         this.leavePlaces(tab);
+        if (effect.line !== null) this.#takePlace(tab, effect.line);
         return null;
       default:
         return null;

@@ -248,11 +248,9 @@ export class LeaderFinder {
       case 'enter':
         this.#enter();
         return;
-      case 'found':
-        this.#searching?.found(this.#connection!);
-        return;
-      case 'notFound':
-        this.#searching?.failed(effect.error);
+      case 'searched':
+        if (effect.error === null) this.#searching?.found(this.#connection!);
+        else this.#searching?.failed(effect.error);
         return;
       case 'stand': {
         const { as, reason = this.standing.standing.reason, medium } = effect;
@@ -284,7 +282,8 @@ export class LeaderFinder {
       case 'ask':
         this.#ask(effect);
         return;
-      case 'askNobody':
+      case 'stopSearch':
+        this.#setTimer('search', () => {});
         this.#askNobody();
         return;
       case 'connect':
@@ -313,11 +312,8 @@ export class LeaderFinder {
       case 'cancel':
         this.#setTimer(effect.timer, () => {});
         return;
-      case 'takePlace':
-        this.#place.take(effect.line);
-        return;
-      case 'leavePlace':
-        this.#place.leave();
+      case 'place':
+        this.#place.move(effect.line);
         return;
       case 'settleSuccession': {
         const { settle, before } = this.#succeeding!;
@@ -472,8 +468,7 @@ export class LeaderFinder {
 
   #connect({ link, leader, isOffered }: TabEffect & { kind: 'connect' }): void {
     const endpoint = isOffered ? this.#offered! : this.#asked!;
-    if (isOffered) this.#askNobody();
-    this.#asked = null;
+    if (!isOffered) this.#asked = null;
     const connection = new PageEnd(endpoint);
     this.#connection = connection;
     connection.onNotice = (notice) => this.standing.tell(notice);

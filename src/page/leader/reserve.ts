@@ -17,8 +17,10 @@ export class ReservePlace {
     this.#first = first;
   }
 
-  /** `line`: the name of a lock, which the first page holds. */
-  take(line: string): void {
+  /** To this line from now on: the name of a lock, which the first page holds. Null: to none. */
+  move(line: string | null): void {
+    this.#leave();
+    if (line === null) return;
     const waiting = new AbortController();
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
@@ -37,9 +39,5 @@ export class ReservePlace {
     this.#locks.request(line, { signal }, first).catch(() => {
       // It has left, or this page is being closed.
     });
-  }
-
-  leave(): void {
-    this.#leave();
   }
 }

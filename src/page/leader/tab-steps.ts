@@ -212,9 +212,9 @@ class Turn {
 
   #endSearch(error: Error): void {
     this.#set({ phase: READY });
-    this.#do({ kind: 'cancel', timer: 'search' }, { kind: 'askNobody' });
+    this.#do({ kind: 'stopSearch' });
     this.#settleSuccession(error);
-    this.#do({ kind: 'stand', as: 'lost', reason: error }, { kind: 'notFound', error });
+    this.#do({ kind: 'stand', as: 'lost', reason: error }, { kind: 'searched', error });
   }
 
   #start(): void {
@@ -283,13 +283,13 @@ class Turn {
     const isOwn = leader === this.state.own?.id;
     this.#set({ phase: READY, link: { number, leader, state: 'open', isSilent: false } });
     this.#do(
-      { kind: 'cancel', timer: 'search' },
       { kind: 'connect', link: number, leader, isOffered },
+      { kind: 'stopSearch' },
       { kind: 'stand', as: isOwn ? 'leading' : 'following', reason: null, medium },
     );
     if (leader !== this.state.before?.id) this.#settleSuccession(null);
     if (!isOwn) this.#enterReserve();
-    this.#do({ kind: 'found' });
+    this.#do({ kind: 'searched', error: null });
   }
 
   /**
@@ -378,7 +378,7 @@ class Turn {
     this.#after(REST_MS, { kind: 'restDue' }, 'rest');
     if (resting.place !== null) return;
     this.#set({ resting: { ...resting, place: 'waiting' } });
-    this.#do({ kind: 'takePlace', line: resting.line });
+    this.#do({ kind: 'place', line: resting.line });
   }
 
   /** Ends the page's worker, which can be started again, while another leads. */
@@ -404,7 +404,7 @@ class Turn {
     this.#do({ kind: 'cancel', timer: 'rest' });
     if (resting.place === null) return;
     this.#set({ resting: { ...resting, place: null } });
-    this.#do({ kind: 'leavePlace' });
+    this.#do({ kind: 'place', line: null });
   }
 
   /** Another worker, or none, is the page's from now on. */
@@ -480,9 +480,9 @@ class Turn {
   #end(error: Error, isCleared: boolean): void {
     const isSearching = this.state.phase.kind !== 'ready';
     this.#set({ phase: { kind: 'over', isCleared, error } });
-    this.#do({ kind: 'cancel', timer: 'search' }, { kind: 'askNobody' });
+    this.#do({ kind: 'stopSearch' });
     this.#do({ kind: 'stand', as: 'lost', reason: error });
-    if (isSearching) this.#do({ kind: 'notFound', error });
+    if (isSearching) this.#do({ kind: 'searched', error });
   }
 
   #after(delayMs: number, event: TabEvent, timer: TabTimer = null): void {

@@ -167,9 +167,8 @@ export type TabEffect =
   | { readonly kind: 'search' }
   /** Takes the page's own lock: `entered` or `refused`. */
   | { readonly kind: 'enter' }
-  /** The search has found its connection. */
-  | { readonly kind: 'found' }
-  | { readonly kind: 'notFound'; readonly error: Error }
+  /** The search has ended. Without an error, it has found the connection. */
+  | { readonly kind: 'searched'; readonly error: Error | null }
   /** `medium` absent: as before. */
   | {
       readonly kind: 'stand';
@@ -196,7 +195,8 @@ export type TabEffect =
       readonly connection: number;
       readonly version: number;
     }
-  | { readonly kind: 'askNobody' }
+  /** The search waits and asks no more. */
+  | { readonly kind: 'stopSearch' }
   /** The connection that was accepted or offered is the page's. The lock of another tab's worker is watched: `lost`. */
   | {
       readonly kind: 'connect';
@@ -221,9 +221,8 @@ export type TabEffect =
   /** The search ends after the delay, with the error of a late one: `searchOver`. */
   | { readonly kind: 'limitSearch'; readonly search: number; readonly waitMs: number }
   | { readonly kind: 'cancel'; readonly timer: TabTimer }
-  /** Takes a place in the line: `first`. */
-  | { readonly kind: 'takePlace'; readonly line: string }
-  | { readonly kind: 'leavePlace' }
+  /** Takes a place in the line: `first`. Null: leaves it. */
+  | { readonly kind: 'place'; readonly line: string | null }
   /** Settles the succession. With an error, the next worker's source is not used any more. */
   | { readonly kind: 'settleSuccession'; readonly error: Error | null }
   /** Nothing is heard or told any more. */
