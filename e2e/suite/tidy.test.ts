@@ -110,6 +110,7 @@ describe('source', () => {
       'packages/workers/vitest/host/cloudflare-test.ts',
       'packages/workers/vitest/plugin.ts',
       'worker/engine/vfs/build/write-wasm.ts',
+      'packages/testing/election/main.ts',
       'packages/testing/engine/main.ts',
       'demo/main.tsx',
       'demo/bench/main.tsx',

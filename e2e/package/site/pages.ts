@@ -105,6 +105,7 @@ export const SECTIONS: readonly SiteSection[] = [
         page: 'follow-protocol',
         title: 'Protocol of followers',
       },
+      { file: 'docs/internals/election.md', page: 'election', title: 'Election of the leader' },
       { file: 'docs/internals/new-sqlite.md', page: 'new-sqlite', title: 'Taking a new SQLite' },
       { file: 'docs/internals/releasing.md', page: 'releasing', title: 'Releasing' },
       { file: 'docs/internals/hostile-input.md', page: 'hostile-input', title: 'Hostile input' },

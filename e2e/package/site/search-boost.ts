@@ -3,7 +3,7 @@
 /** A factor for a page of the search's index, `/architecture.html#words`. The site stores its text, so it uses nothing outside. */
 export function searchBoost(id: string): number {
   const internal =
-    /\/(architecture|decisions|spec|commit-log-format|testing-the-engine|follow-protocol|new-sqlite|releasing|hostile-input|internals-benchmarks|worker-size|contributing|reporting)\.html/;
+    /\/(architecture|decisions|spec|commit-log-format|testing-the-engine|follow-protocol|election|new-sqlite|releasing|hostile-input|internals-benchmarks|worker-size|contributing|reporting)\.html/;
   // The list of all guides is found by the words of each.
   if (internal.test(id) || id.endsWith('/quick-start.html#next')) return 0.1;
   // The quick start's tables name many pages: a search shows the named page before the table.

@@ -7,10 +7,10 @@
 import type { Order } from '../../shared/contract/deployment.ts';
 import type { StorageMedium } from '../../shared/contract/medium.ts';
 import type { ControlMessage } from '../../shared/wire/control.ts';
-import type { Transition } from '../../shared/wire/machine.ts';
+import type { MachineStep } from '../../shared/wire/machine.ts';
 
 /** A worker of this page. */
-export interface OwnWorker {
+export interface TabWorker {
   readonly id: string;
   /** The page can start it again, and may end it. False for a worker that the app started. */
   readonly isSpawned: boolean;
@@ -21,7 +21,7 @@ export interface OwnWorker {
 }
 
 /** The latest connection, and the worker at its other end. */
-export interface Link {
+export interface TabLink {
   readonly number: number;
   readonly leader: string;
   /** A worker that steps down answers what it was sent, and takes no new work. */
@@ -30,7 +30,7 @@ export interface Link {
   readonly isSilent: boolean;
 }
 
-export interface Asked {
+export interface AskedLeader {
   readonly worker: string;
   readonly connection: number;
   readonly medium: StorageMedium;
@@ -39,7 +39,7 @@ export interface Asked {
 export interface TabSearch {
   readonly number: number;
   /** The leader of another tab that was asked for a connection and has not answered yet. */
-  readonly asked: Asked | null;
+  readonly asked: AskedLeader | null;
   /** The page's own worker cannot be started: the page follows whoever leads. */
   readonly isAlone: boolean;
 }
@@ -70,13 +70,13 @@ export interface Succession {
 
 export interface Tab {
   readonly phase: TabPhase;
-  readonly own: OwnWorker | null;
+  readonly own: TabWorker | null;
   /** The worker before, while the page's next worker takes its place and until that is ended. */
-  readonly before: OwnWorker | null;
+  readonly before: TabWorker | null;
   readonly succession: Succession | null;
   /** The next worker can be started again. */
   readonly isSpawned: boolean;
-  readonly link: Link | null;
+  readonly link: TabLink | null;
   readonly resting: Resting;
   /** The last number of a search or connection. */
   readonly lastNumber: number;
@@ -228,7 +228,7 @@ export type TabEffect =
   /** Nothing is heard or told any more. */
   | { readonly kind: 'shut' };
 
-export type TabStep = Transition<Tab, TabEffect>;
+export type TabStep = MachineStep<Tab, TabEffect>;
 
 export function newTab(isSpawned: boolean): Tab {
   return {

@@ -4,13 +4,13 @@
 // meanwhile waits.
 
 /** The next state, and the effects to perform, as data. */
-export interface Transition<State, Effect> {
+export interface MachineStep<State, Effect> {
   readonly state: State;
   readonly effects: readonly Effect[];
 }
 
 export class Machine<State, Event, Effect> {
-  readonly #step: (state: State, event: Event) => Transition<State, Effect>;
+  readonly #step: (state: State, event: Event) => MachineStep<State, Effect>;
   readonly #perform: (effect: Effect) => void;
   readonly #waiting: Event[] = [];
   #isPerforming = false;
@@ -18,7 +18,7 @@ export class Machine<State, Event, Effect> {
 
   constructor(
     state: State,
-    step: (state: State, event: Event) => Transition<State, Effect>,
+    step: (state: State, event: Event) => MachineStep<State, Effect>,
     perform: (effect: Effect) => void,
   ) {
     this.#state = state;

@@ -25,7 +25,7 @@ import {
   type Versions,
   type WorkerMessage,
 } from '../../../src/shared/wire/control.ts';
-import type { Transition } from '../../../src/shared/wire/machine.ts';
+import type { MachineStep } from '../../../src/shared/wire/machine.ts';
 import type { LivingCandidate } from './candidates.ts';
 
 /** Whether a candidate that waits takes over from an older leader. */
@@ -36,7 +36,7 @@ export type Takeover =
   /** Its host could not be created: it leads if nobody else does, and takes over from nobody. */
   | { readonly kind: 'refused' };
 
-export type Place =
+export type CandidatePlace =
   | { readonly kind: 'new' }
   /** It is in no queue; its page was told, and may start it again. */
   | { readonly kind: 'failed' }
@@ -58,7 +58,7 @@ export interface Candidacy {
   readonly worker: string;
   /** Null before the first introduction; the candidate hears nobody until then. */
   readonly deployment: Deployment | null;
-  readonly place: Place;
+  readonly place: CandidatePlace;
   /** Candidates that it has stood back for since it last heard of a leader. */
   readonly stoodBackFor: readonly string[];
   /** Candidates that it has stepped down for. */
@@ -146,7 +146,7 @@ export type CandidacyEffect =
   | { readonly kind: 'post'; readonly message: WorkerMessage }
   | { readonly kind: 'tell'; readonly message: ControlMessage };
 
-export type CandidacyStep = Transition<Candidacy, CandidacyEffect>;
+export type CandidacyStep = MachineStep<Candidacy, CandidacyEffect>;
 
 /** How another deployment compares with one's own. */
 export type CompareDeployments = (other: Deployment, own: Deployment) => Order;
@@ -376,7 +376,7 @@ function waits(state: Candidacy, takeover: Takeover, ...effects: CandidacyEffect
   return to(state, { kind: 'waiting', takeover, turn: null }, ...effects);
 }
 
-function to(state: Candidacy, place: Place, ...effects: CandidacyEffect[]): CandidacyStep {
+function to(state: Candidacy, place: CandidatePlace, ...effects: CandidacyEffect[]): CandidacyStep {
   return { state: { ...state, place }, effects };
 }
 

@@ -35,7 +35,7 @@ import {
 import { type CandidateLocks, livingCandidates, Presence } from './candidates.ts';
 import { type CompareBuilds, orderOf } from './deployment-order.ts';
 import { Leadership } from './leadership.ts';
-import { Preparation } from './preparation.ts';
+import { CandidatePreparation } from './preparation.ts';
 
 /** The part of a worker's global scope that is used. */
 export interface CandidateEnvironment {
@@ -111,7 +111,7 @@ class Candidate {
   readonly #control: BroadcastChannel;
   readonly #candidacy: Machine<Candidacy, CandidacyEvent, CandidacyEffect>;
   #presence: Presence | null = null;
-  #preparation: Preparation | null = null;
+  #preparation: CandidatePreparation | null = null;
   /** Releases the leader's lock. */
   #release = () => {};
   /** The host that was opened last. */
@@ -215,7 +215,7 @@ class Candidate {
     };
     const { locks, after } = this.#environment;
     this.#presence ??= new Presence(locks, this.#names.candidateLock, { worker, deployment });
-    this.#preparation ??= new Preparation(worker, deployment, {
+    this.#preparation ??= new CandidatePreparation(worker, deployment, {
       locks,
       names: this.#names,
       after,

@@ -3,7 +3,7 @@
 // Invariant: two workers always agree about their order. Workers of the same deployment are equal, so that a second tab of
 // an app causes no takeover.
 //
-// The order need not be transitive, because each deployment may bring its own comparison. The election (candidate.ts)
+// The order need not be transitive, because each deployment may bring its own comparison. The election (candidacy.ts)
 // terminates in any case.
 
 import type { Build, Deployment, Order } from '../../../src/shared/contract/deployment.ts';

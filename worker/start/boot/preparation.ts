@@ -24,7 +24,7 @@ export interface PreparationEnvironment {
   prepare(): Promise<unknown>;
 }
 
-export class Preparation {
+export class CandidatePreparation {
   readonly #worker: string;
   readonly #deployment: Deployment;
   readonly #environment: PreparationEnvironment;
