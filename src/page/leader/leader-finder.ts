@@ -403,7 +403,10 @@ export class LeaderFinder {
         this.#step({ kind: 'leads', worker, medium, refusal });
       },
       failed: (error) => this.#step({ kind: 'failed', worker, error }),
-      gone: (error) => this.#step({ kind: 'gone', worker, error }),
+      gone: (error) => {
+        this.#workers.delete(worker);
+        this.#step({ kind: 'gone', worker, error });
+      },
     });
   }
 
