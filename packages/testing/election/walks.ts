@@ -34,6 +34,8 @@ export const SMALL_WALKS: readonly Scenario[] = scenarios(
 export const LARGE_WALKS: readonly Scenario[] = scenarios(
   '1 1 2: kills, lost',
   '1 1 2: kills, late',
+  '1 1 2: kills, freezes',
+  '1 1 2: kills, terminations',
   '1 1 2: terminations',
   '1 1 2: freezes',
   '1 1 1: kills, terminations',
@@ -51,8 +53,6 @@ export const LARGE_WALKS: readonly Scenario[] = scenarios(
 
 /** The other pairs of faults: for `npm run model:election:largest`, hours together. */
 export const LARGEST_WALKS: readonly Scenario[] = scenarios(
-  '1 1 2: kills, freezes',
-  '1 1 2: kills, terminations',
   '1 1 2: freezes, freezes',
   '1 1 2: freezes, unopened',
   '1 1 2: freezes, lost',
