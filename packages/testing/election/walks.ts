@@ -38,6 +38,9 @@ export const LARGE_WALKS: readonly Scenario[] = scenarios(
   '1 1 2: kills, terminations',
   '1 1 2: terminations',
   '1 1 2: freezes',
+  '1 1 2: freezes, unopened',
+  '1 1 2: freezes, lost',
+  '1 1 2: freezes, late',
   '1 1 1: kills, terminations',
   '1 1 1: terminations',
   '1 1 then 2: kills',
@@ -54,9 +57,6 @@ export const LARGE_WALKS: readonly Scenario[] = scenarios(
 /** The other pairs of faults: for `npm run model:election:largest`, hours together. */
 export const LARGEST_WALKS: readonly Scenario[] = scenarios(
   '1 1 2: freezes, freezes',
-  '1 1 2: freezes, unopened',
-  '1 1 2: freezes, lost',
-  '1 1 2: freezes, late',
   '1 1 2: freezes, terminations',
   '1 1 2: terminations, unloaded',
   '1 1 2: terminations, unopened',
