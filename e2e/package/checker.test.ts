@@ -172,7 +172,7 @@ test('[DEMO26] after ctx.storage. each member is suggested with its declaration 
   expect(undocumented).toEqual([]);
   const put = checker.explain(...place, 'put')!;
   expect(put.signature).toContain('put<T>(key: string, value: T, options?: WriteOptions)');
-  expect(put.text).toContain('key at most 2,048 bytes');
+  expect(put.text).toContain('key may have 2,048 bytes');
   expect(checker.explain(...place, 'putt')).toBe(null);
   // Names of the code come before the many globals.
   const names = checker.suggest(...cursorIn(counter('b|')));

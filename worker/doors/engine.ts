@@ -6,7 +6,6 @@ export {
   removeOpenError,
   type SyncFile,
 } from '../engine/file/file.ts';
-export { assert } from '../engine/file/invariant.ts';
 export { MemoryMedium, type ObjectMedium } from '../engine/file/medium.ts';
 export { annotationOf } from '../engine/log/annotation.ts';
 export type { Database } from '../engine/sql/database.ts';

@@ -16,10 +16,9 @@ import {
   type FollowState,
   UNKNOWN_FOLLOW_STATE,
 } from '@ctx-storage/core/contract';
-import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import { assert, isStorageError, storageError } from '@ctx-storage/core/errors';
 import { addressKey, type ObjectAddress } from '@ctx-storage/core/object';
 import type { FollowAnswers, FollowAsk, FollowOutcome } from '@ctx-storage/core/wire';
-import { assert } from '@ctx-storage/worker/engine';
 import type { HostEnvironment, ObjectHost } from '@ctx-storage/worker/objects';
 import {
   FollowedError,

@@ -8,6 +8,7 @@
 // This file does not know the queue, nor which calls were sent.
 
 import { callEntry } from '@ctx-storage/core/calls';
+import { assert } from '@ctx-storage/core/errors';
 import {
   addressKey,
   branchAddress,
@@ -15,7 +16,6 @@ import {
   type ObjectAddress,
 } from '@ctx-storage/core/object';
 import { deserialize, serialize } from '@ctx-storage/core/values';
-import { assert } from '@ctx-storage/worker/engine';
 import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 import type { QueuedCall } from '../protocol/follower.ts';
 

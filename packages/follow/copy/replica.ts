@@ -10,10 +10,9 @@
 // This file does not know how a connection is made, nor when the next one is.
 
 import type { FollowState } from '@ctx-storage/core/contract';
-import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import { assert, isStorageError, storageError } from '@ctx-storage/core/errors';
 import { addressKey, type ObjectAddress } from '@ctx-storage/core/object';
 import { deserialize, serialize } from '@ctx-storage/core/values';
-import { assert } from '@ctx-storage/worker/engine';
 import type { ObjectHost } from '@ctx-storage/worker/objects';
 import { MESSAGE_BYTES_MAX } from '../protocol/connection.ts';
 import { decodeToFollower } from '../protocol/decode.ts';

@@ -7,7 +7,7 @@ import {
   storageError,
 } from '../../../src/shared/contract/errors.ts';
 import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
-import { isDefect } from '../../../worker/engine/file/invariant.ts';
+import { isDefect } from '../../../src/shared/contract/invariant.ts';
 import { openForeign } from '../../../worker/engine/import/foreign-database.ts';
 import { Folding } from '../../../worker/engine/log/folding.ts';
 import { ObjectFiles } from '../../../worker/engine/log/object-files.ts';

@@ -64,7 +64,7 @@ export const ERROR_CODES = {
   CANCELLED: {
     class: 'Error',
     meaning:
-      "The caller's signal cancelled the call: it was not made, or its statement was undone.",
+      "The caller's signal cancelled the call: it did not run, or its statement was undone.",
   },
   CURSOR_ROWS: { class: 'Error', meaning: 'one() found no row, or more than one.' },
   CURSOR_CLOSED: { class: 'Error', meaning: 'A later operation ended the cursor.' },
@@ -194,7 +194,7 @@ export const ERROR_CODES = {
   // Following an object on a server.
   FOLLOW_UNSUPPORTED: {
     class: 'Error',
-    meaning: 'A followable class made something whose changes cannot be noted.',
+    meaning: 'A followable class created something whose changes cannot be recorded.',
   },
   CALL_INTERRUPTED: {
     class: 'Error',
@@ -202,7 +202,7 @@ export const ERROR_CODES = {
   },
   CALL_ABANDONED: {
     class: 'Error',
-    meaning: 'Each attempt of a call ended the object on the server. Nothing of it was done.',
+    meaning: 'Each attempt of a call ended the object on the server. The call has changed nothing.',
   },
   FOLLOW_STOPPED: {
     class: 'Error',
@@ -211,7 +211,7 @@ export const ERROR_CODES = {
   },
   OUTCOME_LOST: {
     class: 'Error',
-    meaning: 'The server has run a call whose result is not known any more.',
+    meaning: 'The server has run the call, but no longer has its result.',
   },
 
   // Migrations.
@@ -262,7 +262,7 @@ export const ERROR_CODES = {
     class: 'Error',
     retryable: true,
     meaning:
-      'The worker has not answered for 45 s: it is busy or suspended. The call was not made, and never will be.',
+      'The worker has not answered for 45 s: it is busy or suspended. The call did not run, and never will.',
   },
   SITE_DATA_CLEARED: {
     class: 'Error',
@@ -273,7 +273,7 @@ export const ERROR_CODES = {
     class: 'Error',
     retryable: true,
     meaning:
-      'The worker has ended or was given up while it had the call, and it is unknown whether the call took effect; or the call came after `close()`.',
+      'The worker ended, or stopped answering, while it had the call, so the call may have taken effect; or the call came after `close()`.',
   },
   INTERNAL: { class: 'Error', meaning: 'This package has a defect.' },
 } as const satisfies Record<string, Meaning>;

@@ -4,9 +4,9 @@
 // follow. Callers refuse text that is too long before; only the name of a method is shortened here. Layout:
 // docs/commit-log-format.md.
 
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { LABEL_BYTES_MAX, METHOD_BYTES_MAX } from '../../../src/shared/contract/limits.ts';
 import { COMMIT_KINDS, type CommitAuthor } from '../../../src/shared/contract/storage.ts';
-import { assert } from '../file/invariant.ts';
 import { Checksum, wordsOf } from './checksum.ts';
 import { ANNOTATION_LENGTH } from './record.ts';
 

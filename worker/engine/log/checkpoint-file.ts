@@ -8,8 +8,8 @@
 // from the main file. Layout: docs/commit-log-format.md.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import type { Flushing, SyncFile } from '../file/file.ts';
-import { assert } from '../file/invariant.ts';
 
 import { Checksum, FORMAT_VERSION, wordsOf } from './checksum.ts';
 import type { LogPosition } from './log-position.ts';

@@ -9,8 +9,8 @@
 //
 // Opening a file is asynchronous and a commit is not, so `maintain` opens the next segment ahead.
 
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { type Flush, type Flushing, isDiskFull, openAhead, runFlushing } from '../file/file.ts';
-import { assert } from '../file/invariant.ts';
 
 import type { Checksum } from './checksum.ts';
 import { equalPositions, type LogPosition, nextTimeline, timelineStart } from './log-position.ts';

@@ -5,8 +5,8 @@
 // file is a plain SQLite image.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { type Flushing, isDiskFull, runFlushing } from '../file/file.ts';
-import { assert } from '../file/invariant.ts';
 
 import type { CheckpointFile, PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';

@@ -8,8 +8,8 @@ import {
   TestEnvironment,
   WatchedDirectory,
 } from '../../../packages/testing/worker/test-log.ts';
+import { assert, isDefect } from '../../../src/shared/contract/invariant.ts';
 import { runFlushing } from '../file/file.ts';
-import { assert, isDefect } from '../file/invariant.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
 import { CommitLog } from './commit-log.ts';

@@ -6,9 +6,9 @@
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { type HistoryLimits, historyBytes } from '../../../src/shared/contract/history-limits.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { RECOVERY_WINDOW_DAYS } from '../../../src/shared/contract/limits.ts';
 import { type DatabaseFile, type FileDirectory, type Flushing, runFlushing } from '../file/file.ts';
-import { assert } from '../file/invariant.ts';
 import type { Annotation } from './annotation.ts';
 import { formatBookmark, parseBookmark } from './bookmark.ts';
 import type { PendingRestore } from './checkpoint-file.ts';

@@ -5,8 +5,8 @@
 // a file.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { type DatabaseFile, type Flushing, isDiskFull } from '../file/file.ts';
-import { assert } from '../file/invariant.ts';
 
 import type { PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';

@@ -6,8 +6,8 @@
 //
 // recovery.ts decides whether the log ends because of a crash or because of damage.
 
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import type { SyncFile } from '../file/file.ts';
-import { assert } from '../file/invariant.ts';
 import { type Checkpoint, type PendingRestore, pendingRestore } from './checkpoint-file.ts';
 import type { Checksum } from './checksum.ts';
 import type { LogPosition } from './log-position.ts';

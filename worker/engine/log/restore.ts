@@ -16,8 +16,8 @@ import {
   type StorageError,
   storageError,
 } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { isDiskFull, runFlushing } from '../file/file.ts';
-import { assert } from '../file/invariant.ts';
 
 import { annotationOf } from './annotation.ts';
 import { NO_RESTORE, type PendingRestore } from './checkpoint-file.ts';

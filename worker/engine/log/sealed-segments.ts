@@ -5,8 +5,8 @@
 // Opening and removing files is asynchronous, but a commit that needs room on a full disk is not. So
 // `maintain` opens the oldest segments ahead, and later removes the emptied ones.
 
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { discard, type FileDirectory, openAhead, type SyncFile } from '../file/file.ts';
-import { assert } from '../file/invariant.ts';
 import type { Checksum } from './checksum.ts';
 import type { LogPosition } from './log-position.ts';
 import { damagedSegment, isEmptied, Segment, segmentName } from './segment.ts';

@@ -6,8 +6,8 @@
 // finds them. Callers know where the log ends. Layout: docs/commit-log-format.md.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { isDiskFull, type SyncFile, WINDOW_BYTES, WindowReader } from '../file/file.ts';
-import { assert } from '../file/invariant.ts';
 
 import { ANNOTATION_BYTES_MAX } from './annotation.ts';
 import { type Checksum, FORMAT_VERSION, wordsOf } from './checksum.ts';

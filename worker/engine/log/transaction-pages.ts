@@ -5,7 +5,7 @@
 // file and are not logged.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
-import { assert } from '../file/invariant.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { type Checksum, wordsOf } from './checksum.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';

@@ -6,7 +6,7 @@
 // statement.
 
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
-import { isDefect } from '../file/invariant.ts';
+import { isDefect } from '../../../src/shared/contract/invariant.ts';
 import { LOG_PRAGMAS } from '../vfs/log-vfs.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { INSTRUCTION } from '../vfs/vdbe-layout.ts';

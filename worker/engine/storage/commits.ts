@@ -13,8 +13,8 @@
 // Invariant: tickets settle in order, so waiting for the newest means waiting for all before it. A ticket that
 // somebody waits for is covered by a flush as soon as it is committed and no earlier flush runs.
 
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import type { CommitAuthor } from '../../../src/shared/contract/storage.ts';
-import { assert } from '../file/invariant.ts';
 import { type Annotation, annotationOf } from '../log/annotation.ts';
 import type { ObjectFiles } from '../log/object-files.ts';
 import { type AccessPolicy, UNRESTRICTED } from './access-policy.ts';

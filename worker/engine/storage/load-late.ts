@@ -7,7 +7,7 @@
 // bundler has to split a worker.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
-import { assert } from '../file/invariant.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 
 /** The exports of `late.js`. */
 export type LateParts = typeof import('./late-parts.ts');
