@@ -24,7 +24,7 @@ const HOUR_LONG = [
   }),
   // Chromium discards a page from the cache when another one asks for a lock that it holds.
   edited('hour-long-rest', {
-    file: /boot[\\/]candidate\.ts$/,
+    file: /boot[\\/]preparation\.ts$/,
     from: 'PREPARE_MS = 1000',
     to: 'PREPARE_MS = 3_600_000',
   }),

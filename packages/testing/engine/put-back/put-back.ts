@@ -33,8 +33,8 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/engine/log/segment.ts',
-        from: 'an opening would find it.\n    this.cutAt(end);',
-        to: 'an opening would find it.',
+        from: 'so cut again.\n    this.cutAt(end);',
+        to: 'so cut again.',
       },
     ],
   },
