@@ -545,7 +545,7 @@ describe('a snapshot', () => {
     const known = stepped(staged.state, ...greeted(2), received(cut(at(3), at(8), 0), 2));
     expect(known.kinds).toEqual(['applyCut', 'forecast']);
     expect(known.state.copy).toEqual(staged.state.copy);
-    // Or the next connection begins a snapshot of position 9.
+    // The next connection may also begin another snapshot, of position 9.
     const again = stepped(staged.state, ...greeted(2), received(part(1, at(9)), 2));
     expect(again.state.copy).toMatchObject({ from: at(9), parts: 1 });
   });

@@ -138,7 +138,7 @@ test('[TAB12] a worker that the caller started is left alone', async () => {
   worker.terminate();
 });
 
-/** Leads, connects, and then runs without end. */
+/** A worker that leads, connects its page, and then runs JavaScript without end. */
 class StuckWorker implements WorkerLike {
   readonly #agent = tabs.browser.agent();
   readonly #events = new EventTarget();

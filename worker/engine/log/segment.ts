@@ -73,7 +73,7 @@ const SCANNED_BYTES = 1 << 12;
 
 /** The data in the header of a folded segment: see folding.ts. */
 export interface Folded {
-  /** The time in which one state is kept. */
+  /** The spacing of the states that thinning keeps: one in each such span. */
   readonly spacingMs: number;
   /** The bytes by which it is smaller than the segments that it replaces. */
   readonly savedBytes: number;

@@ -43,7 +43,7 @@ interface Started {
 
 /** The calls that reach a facet until the parent ends it, those included that have not arrived yet. */
 interface Era {
-  /** Why the parent has ended it. */
+  /** The reason with which the parent has ended this facet; undefined while it runs. */
   ended: { readonly reason: unknown } | undefined;
 }
 
