@@ -63,8 +63,7 @@ export const ERROR_CODES = {
   },
   CANCELLED: {
     class: 'Error',
-    meaning:
-      "The caller's signal cancelled the call: it did not run, or its statement was undone.",
+    meaning: "The caller's signal cancelled the call: it did not run, or its statement was undone.",
   },
   CURSOR_ROWS: { class: 'Error', meaning: 'one() found no row, or more than one.' },
   CURSOR_CLOSED: { class: 'Error', meaning: 'A later operation ended the cursor.' },
