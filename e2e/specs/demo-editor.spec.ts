@@ -62,7 +62,7 @@ test('[DEMO24] [DEMO26] a wrong method is underlined, told and listed; a suggest
   await expect(put).toHaveAttribute('aria-selected', 'true');
   const about = page.locator('.cm-completionInfo');
   await expect(about).toContainText('put<T>(key: string, value: T');
-  await expect(about).toContainText('key at most 2,048 bytes');
+  await expect(about).toContainText('key may have 2,048 bytes');
   await put.click();
   await page.keyboard.type("('a', 1);");
   await expect(said(page)).toHaveText(CLEAN);

@@ -144,6 +144,13 @@ describe('source', () => {
     expect(found.sort()).toEqual(Object.keys(MODULE_STATE).sort());
   });
 
+  test('no module of the worker names the class that the Vite plugin imports for modules that name it', () => {
+    const names = product.filter(
+      (file) => file.startsWith('worker') && /\bHTMLRewriter\b/.test(readSource(file)),
+    );
+    expect(names).toEqual([]);
+  });
+
   test('an exported name is declared once in a product', () => {
     const counts = new Map<string, number>();
     for (const file of product) {

@@ -1,5 +1,5 @@
 // Defines the realm of processes in Node. It has more globals than the realm of a page's worker, which must be small to
-// download: packages extend it (`HTMLRewriter`), and code outside of objects has `caches`.
+// download: packages extend it, and code outside of objects has `caches`.
 
 import { OBJECT_GLOBALS } from '../globals/object-realm.ts';
 import { Realm } from '../globals/realm.ts';
