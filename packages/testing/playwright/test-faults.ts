@@ -70,10 +70,14 @@ export class TestFaults {
     );
   }
 
-  /** Terminates the worker that leads in the middle of its work, and that of `openStorage`, if there is one. */
+  /**
+   * Terminates the worker that leads in the middle of its work, and that of `openStorage`, if there is one. Resolves when
+   * every tab has learned of it: a call that is made afterwards reaches the next worker.
+   */
   crashWorker(): Promise<void> {
     return runAsStep('faults: crash the worker', async () => {
-      for (const { page, worker } of await this.#tabs.findAll('faults.crashWorker')) {
+      const leaders = await this.#tabs.findAll('faults.crashWorker');
+      for (const { page, worker } of leaders) {
         await page.evaluate(
           ([list, name]) => {
             const known = (globalThis as unknown as Record<string, KnownWorker[]>)[list!]!;
@@ -82,6 +86,8 @@ export class TestFaults {
           [WORKERS_LIST, worker],
         );
       }
+      const ended = leaders.map(({ worker }) => worker);
+      await Promise.all(this.#tabs.all().map((page) => page.evaluate(waitForEnds, ended)));
     });
   }
 
@@ -110,4 +116,16 @@ export class TestFaults {
       await Promise.race([told, late]).finally(() => clearTimeout(timer));
     });
   }
+}
+
+/**
+ * Runs in a page. A worker holds a lock for its life, whose name ends with its own, and the page waits for that lock to
+ * learn of the end. Locks are granted in the order of their requests, so the page has learned of it before this resolves.
+ */
+async function waitForEnds(workers: readonly string[]): Promise<void> {
+  const { held = [] } = await navigator.locks.query();
+  const locks = held.flatMap(({ name = '' }) => {
+    return workers.some((worker) => name.endsWith(`/worker/${worker}`)) ? [name] : [];
+  });
+  await Promise.all(locks.map((name) => navigator.locks.request(name, () => {})));
 }
