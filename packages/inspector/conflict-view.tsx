@@ -13,7 +13,7 @@ import { cellText } from './grid.tsx';
 import { fingerprintOf, lineOf } from './stored-value.ts';
 import { counted } from './text.ts';
 
-/** The most conflicts that an error lists. */
+/** The maximum number of conflicts in `error.conflicts`. */
 const LISTED_MAX = 100;
 
 /** The user's decisions: one for each listed conflict, and one for all conflicts that are not listed. */

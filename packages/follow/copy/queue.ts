@@ -7,7 +7,7 @@
 //   no two calls get the same number: the stored `issued` is the last number that has left the queue, and later numbers
 //   are in the queue
 //
-// This file does not know when calls are sent, nor what they mean.
+// The queue does not know when calls are sent, nor what their methods do.
 
 import { checkBytes } from '@ctx-storage/core/contract';
 import { storageError } from '@ctx-storage/core/errors';

@@ -72,7 +72,10 @@ async function copyHost(): Promise<TestHost> {
   return host;
 }
 
-/** Connects the replica. Messages go to the list `held`, from which the test hands them over; or `held` tells which arrive. */
+/**
+ * Connects the replica to the server. If `held` is a list, it gets a function for each message of the server, which delivers
+ * the message. If `held` is a function, only the messages arrive for which it returns true.
+ */
 function connect(
   server: FollowedServer,
   replica: Replica,

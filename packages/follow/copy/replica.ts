@@ -117,7 +117,7 @@ export class Replica {
   #callsToForecast: readonly QueuedCall[] | null = null;
   /** How many received messages wait for the tasks before them. */
   #messagesWaiting = 0;
-  /** How many messages were handled since the forecast was made last. */
+  /** The number of server messages applied to the base since the forecast was last made. */
   #messagesUnshown = 0;
   #lastSyncAtMs: number | null = null;
   #life: Life = { kind: 'open', socket: null };

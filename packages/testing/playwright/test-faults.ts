@@ -63,7 +63,7 @@ export class TestFaults {
     );
   }
 
-  /** Blocks the worker that leads for this long: it does nothing at all. */
+  /** Blocks the thread of the worker that leads for this many milliseconds. */
   freeze(durationMs: number): Promise<void> {
     return this.#tell(`freeze the worker for ${durationMs} ms`, { freezeMs: durationMs }, () =>
       mustBeDuration('faults.freeze', durationMs),

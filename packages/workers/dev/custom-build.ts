@@ -30,7 +30,7 @@ export class CustomBuild {
     this.#print = print;
   }
 
-  /** Runs the command once. @throws Error with the output of the command if it fails */
+  /** Runs the build command once, after a run that has begun before. @throws Error with its output if it fails */
   run(): Promise<void> {
     const { command, folder } = this.#build;
     this.#running = this.#running

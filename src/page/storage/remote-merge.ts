@@ -18,7 +18,7 @@ import { decodeValue } from '../../shared/values/value.ts';
 import { decodedChange } from './remote-diff.ts';
 import type { SessionCalls } from './session.ts';
 
-/** The most conflicts that an error lists. */
+/** The maximum number of conflicts in `error.conflicts`. */
 const LISTED_MAX = 100;
 /** How often conflicts are decided, at most, if the object changes each time meanwhile. */
 const ROUNDS_MAX = 10;

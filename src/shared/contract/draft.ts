@@ -59,7 +59,8 @@ export interface TextDraft extends DraftControls {
   /** Calls the listener at once, then after each change. Returns the function that ends this. */
   readonly subscribe: (listener: (state: DraftState) => void) => () => void;
   /**
-   * Tells the draft the stored text whenever it has been read. A text that this draft has saved itself is no change.
+   * Passes the stored text to the draft; call it each time the text was read. A text that this draft has saved itself
+   * is ignored.
    */
   readonly setValue: (value: string) => void;
 }

@@ -192,3 +192,29 @@ test.each(Object.keys(UNDONE))(
     await again.close();
   },
 );
+
+test.each(['PRAGMA user_version = 7', 'CREATE TABLE u(a)', 'INSERT INTO t VALUES(1000, 1)'])(
+  '[LOG19] after undone work, a transaction that also runs %s is a commit',
+  async (statement) => {
+    const directory = new MemoryDirectory();
+    const { db, files, close } = await withFreePages(directory);
+    const bookmark = files.currentBookmark();
+    db.exec('BEGIN');
+    UNDONE['a statement that fails']!(db);
+    db.exec(statement);
+    db.exec('COMMIT');
+    expect(files.needsFlush).toBe(true);
+    expect(files.currentBookmark()).not.toBe(bookmark);
+    const stateOf = (from: Database) => [
+      from.selectValue('PRAGMA user_version'),
+      from.selectValue('SELECT count(*) FROM sqlite_master'),
+      all(from),
+    ];
+    const after = stateOf(db);
+    await files.flush();
+    await close();
+    const again = await openLog(directory);
+    expect(stateOf(again.db)).toEqual(after);
+    await again.close();
+  },
+);

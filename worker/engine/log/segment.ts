@@ -87,9 +87,9 @@ export interface FoundRecord {
 }
 
 /**
- * The remains of a failed write after the end of the log; all its bytes may have arrived. `uncut`: they could not be
- * cut off, so the next flush tries again. `cut`: they were cut off by change number `change`, which may not be flushed
- * yet.
+ * Bytes that a failed write has left behind the end of the log, perhaps all of its bytes. `uncut`: the file could not be
+ * truncated there, so the next flush tries again. `cut`: change number `change` has truncated the file, and may not be
+ * flushed yet.
  */
 type Remains =
   | { readonly kind: 'none' }
