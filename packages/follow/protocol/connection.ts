@@ -19,7 +19,13 @@ export type FollowerCloseReason =
   /** The object has `limits.followers` connections already. */
   | 'TOO_MANY_FOLLOWERS'
   /** The storage lacks the position that the connection was sent: writes were lost, or the object was restored. */
-  | 'STALE';
+  | 'STALE'
+  /** The request came from a page of an origin that the option `origins` does not allow. */
+  | 'ORIGIN_REFUSED'
+  /** The follower has not said hello in time. */
+  | 'HELLO_LATE'
+  /** The follower does not read what it was sent, and the memory for such messages is full. */
+  | 'NOT_READING';
 
 export const FOLLOWER_CLOSE_CODES: Readonly<Record<FollowerCloseReason, number>> = {
   PROTOCOL: 4000,
@@ -38,6 +44,9 @@ export const FOLLOWER_CLOSE_CODES: Readonly<Record<FollowerCloseReason, number>>
   NOT_AUTHORIZED: 4013,
   TOO_MANY_FOLLOWERS: 4014,
   NOT_COPYING: 4015,
+  ORIGIN_REFUSED: 4016,
+  HELLO_LATE: 4017,
+  NOT_READING: 4018,
 };
 
 /** The WebSocket subprotocol that marks a socket as a follower's. */
