@@ -146,7 +146,7 @@ for (const [pending, goal] of [
   const base = await Base.open(host.host, host.address());
   const forecast = new Forecast(host.host, base.instance, { afterRealTime: () => () => {} });
   const calls = Array.from({ length: pending }, (_, i) => {
-    return { n: i + 1, method: 'add', args: [`${i}`], isForecast: true };
+    return { n: i + 1, mark: i, method: 'add', args: [`${i}`], bytes: 4, isForecast: true };
   });
   const times: number[] = [];
   for (let round = 1; round <= rounds; round++) {

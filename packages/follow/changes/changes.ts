@@ -84,8 +84,11 @@ export interface ChangeSource {
    * called after `head`.
    */
   prune(oldest: number): void;
-  /** Returns the changes after a position, whose life must be the one that `lifeAt` returns for its number. */
-  changesSince(position: Position): Changes;
+  /**
+   * Returns the changes after a position, whose life must be the one that `lifeAt` returns for its number; null if they have
+   * more than about `bytesMax` bytes.
+   */
+  changesSince(position: Position, bytesMax: number): Changes | null;
   /**
    * Reads the part of a snapshot that begins at a place. For null, it reads the first part, which has `isWiped` and the
    * schema. A part has at least one row or key, if any are left, and ends soon after `partBytes`.

@@ -95,13 +95,13 @@ class ScriptedSocket extends EventTarget implements LinkSocket {
 
   /** Sends the whole object, which is empty. */
   greet(): void {
-    this.tell({ kind: 'welcome', protocol: 1, version: 1 });
+    this.tell({ kind: 'welcome', protocol: 2, version: 1, received: NO_CALL });
     const [from, changes] = [
       { id: 0, life: 0 },
       serialize({ isWiped: true, schema: [], tables: [], sequences: null, kv: [], kvGone: [] }),
     ];
     const copy = { from, at: from, parts: 1, next: null };
-    this.tell({ kind: 'part', copy, progress: 0, changes });
+    this.tell({ kind: 'part', copy, progress: 0, changes, receipt: null });
     const rest = serialize({ ...CHANGES, isWiped: false });
     this.tell({
       kind: 'cut',
@@ -110,20 +110,21 @@ class ScriptedSocket extends EventTarget implements LinkSocket {
       last: 0,
       outcomes: [],
       changes: rest,
+      receipt: null,
     });
   }
 
   /** Sends the first of several parts of the object. */
   begin(progress: number): void {
-    this.tell({ kind: 'welcome', protocol: 1, version: 1 });
+    this.tell({ kind: 'welcome', protocol: 2, version: 1, received: NO_CALL });
     const from = { id: 0, life: 0 };
     const copy = { from, at: from, parts: 1, next: 'more' };
     const changes = serialize({ ...CHANGES, isWiped: true, schema: [] });
-    this.tell({ kind: 'part', copy, progress, changes });
+    this.tell({ kind: 'part', copy, progress, changes, receipt: null });
   }
 
   answer(last: number, outcomes: readonly (readonly [number, FollowedOutcome])[]): void {
-    this.tell({ kind: 'ended', last, outcomes });
+    this.tell({ kind: 'ended', last, outcomes, receipt: null });
   }
 
   close(): void {
@@ -131,6 +132,7 @@ class ScriptedSocket extends EventTarget implements LinkSocket {
     this.dispatchEvent(new Event('close'));
   }
 }
+const NO_CALL = { n: 0, mark: null };
 const CHANGES = { schema: null, tables: [], sequences: null, kv: [], kvGone: [] };
 
 /** Returns a copy that has said hello to a server that the test plays. */

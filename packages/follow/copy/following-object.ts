@@ -40,6 +40,11 @@ const REOPEN_MS = 1000;
 /** A replica without waiting calls is closed when nobody has used it for this long (our choice). */
 const REST_MS = 60_000;
 const NOTHING = () => {};
+/** The source of a new client's name, and of the marks of its calls. */
+const RANDOM = {
+  newClient: () => crypto.randomUUID(),
+  randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
+};
 
 /** The calls of a replica that are not finished: those that wait for the server, and the refused ones. */
 type Calls = Pick<Replica, 'pending' | 'refusals'>;
@@ -260,7 +265,7 @@ export class FollowingObject implements FollowedObject {
         this.#host,
         this.#address,
         this.#options.version,
-        { now, afterRealTime, inTurn, newClient: () => crypto.randomUUID(), numberOffset },
+        { now, afterRealTime, inTurn, ...RANDOM, numberOffset },
         {
           onChange: showState,
           onSettled: (n, outcome) => this.#rememberOutcome(n + this.#numberOffset, outcome),

@@ -150,7 +150,9 @@ describe('a forecast', () => {
       async call(n: number, method: string, ...args: unknown[]): Promise<ForecastRun> {
         const stored = structuredClone(args);
         const run = await forecast.run(method, args);
-        if (run.kind === 'wrote') forecast.keep({ n, method, args: stored, isForecast: true });
+        if (run.kind === 'wrote') {
+          forecast.keep({ n, mark: n, method, args: stored, bytes: 1, isForecast: true });
+        }
         return run;
       },
       async names() {

@@ -70,6 +70,7 @@ async function copyOf() {
     afterRealTime: () => () => {},
     inTurn: <T>(opening: () => Promise<T>) => opening(),
     newClient: () => 'page',
+    randomUint32: () => 7,
     numberOffset: 0,
   };
   const open = () =>

@@ -1,5 +1,6 @@
 // Tests that calls, refusals and staged parts of a copy are stored as the next process must read them.
 
+import { serialize } from '@ctx-storage/core/values';
 import { afterEach, describe, expect, test } from 'vitest';
 import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
 import { createTestHost, type TestHost, type World } from '../../testing/worker/test-host.ts';
@@ -38,17 +39,22 @@ async function change(world: World, text: string, ...bindings: unknown[]): Promi
   await hosts.pop()!.close();
 }
 
-const call = (n: number, isForecast = true) => ({
+const callWithoutSize = (n: number, isForecast: boolean) => ({
   n,
+  mark: 100 + n,
   method: `method ${n}`,
   args: [n, new Date(n), { deep: ['é'] }],
   isForecast,
+});
+const call = (n: number, isForecast = true) => ({
+  ...callWithoutSize(n, isForecast),
+  bytes: serialize(callWithoutSize(n, isForecast).args).length,
 });
 const refusal = (n: number): RefusedCall => ({
   call: call(n, n % 2 === 0),
   outcome: { kind: 'failed', code: 'CALL_ABANDONED' },
 });
-const NOTHING = { issued: 0, calls: [], refusals: [] };
+const NOTHING = { issued: 0, leftMark: null, calls: [], refusals: [] };
 
 describe('the queue of a copy', () => {
   test('[FOLP1] has its calls, in order and as they were made, in the next process', async () => {
@@ -56,39 +62,46 @@ describe('the queue of a copy', () => {
     const first = await queueOn(world);
     expect(first.stored).toEqual(NOTHING);
     for (const n of [1, 2, 3]) await first.enqueue(call(n, n !== 2), null);
-    await first.dequeue(1, []);
+    await first.dequeue(1, 101, []);
     await end(first);
 
     const second = await queueOn(world);
     const calls = [call(2, false), call(3)];
-    expect(second.stored).toEqual({ issued: 3, calls, refusals: [] });
-    await second.dequeue(3, []);
+    expect(second.stored).toEqual({ issued: 3, leftMark: 101, calls, refusals: [] });
+    await second.dequeue(3, 103, []);
     await end(second);
 
     // The queue is empty, but the next number is still known.
     const third = await queueOn(world);
-    expect(third.stored).toEqual({ ...NOTHING, issued: 3 });
+    expect(third.stored).toEqual({ ...NOTHING, issued: 3, leftMark: 103 });
     await third.enqueue(call(4), null);
     await end(third);
-    expect((await queueOn(world)).stored).toEqual({ ...NOTHING, issued: 4, calls: [call(4)] });
+    expect((await queueOn(world)).stored).toEqual({
+      ...{ issued: 4, leftMark: 103, calls: [call(4)], refusals: [] },
+    });
   });
 
   test('[FOLP2] has its refusals until they are dismissed, or their calls are made again', async () => {
     const world = worldOf();
     const first = await queueOn(world);
     for (const n of [1, 2, 3, 4]) await first.enqueue(call(n, n % 2 === 0), null);
-    await first.dequeue(4, [refusal(1), refusal(2), refusal(3)]);
+    await first.dequeue(4, 104, [refusal(1), refusal(2), refusal(3)]);
     await end(first);
 
     const second = await queueOn(world);
     const refusals = [refusal(1), refusal(2), refusal(3)];
-    expect(second.stored).toEqual({ issued: 4, calls: [], refusals });
+    expect(second.stored).toEqual({ issued: 4, leftMark: 104, calls: [], refusals });
     await second.dismiss(2);
     await second.enqueue(call(5), null);
     await second.enqueue(call(6), 3);
     await end(second);
     const calls = [call(5), call(6)];
-    expect((await queueOn(world)).stored).toEqual({ issued: 6, calls, refusals: [refusal(1)] });
+    expect((await queueOn(world)).stored).toEqual({
+      issued: 6,
+      leftMark: 104,
+      calls,
+      refusals: [refusal(1)],
+    });
   });
 
   test('[FOLP34] its client name and the offset of its numbers are stored once', async () => {
@@ -133,7 +146,7 @@ describe('the queue of a copy', () => {
     expect(await ReplicaQueue.hasCalls(next.host, 'Room.b')).toBe(false);
     await hosts.pop()!.close();
     const last = await queueOn(world);
-    await last.dequeue(1, []);
+    await last.dequeue(1, 101, []);
     await end(last);
     expect(await ReplicaQueue.hasCalls((await hostOn(world)).host, 'Room.a')).toBe(false);
   });

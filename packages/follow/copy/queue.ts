@@ -26,16 +26,29 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS earlier (n INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), mark BLOB NOT NULL)`;
 
+/** Columns of protocol 2, which queues of protocol 1 lack. Their calls have mark 0, and the server knows none of them by it. */
+const MARKS = `
+  ALTER TABLE client ADD COLUMN mark INTEGER;
+  ALTER TABLE call ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE refusal ADD COLUMN mark INTEGER NOT NULL DEFAULT 0`;
+const HAS_MARKS = "SELECT 1 FROM pragma_table_info('refusal') WHERE name = 'mark'";
+
 const DELETE_REFUSAL = 'DELETE FROM refusal WHERE n = ?';
 const COUNT_PARTS = 'SELECT count(*), coalesce(max(n), 0) FROM part';
 
+/** The columns of a call, in the order of `Row`. */
+const CALL = 'n, mark, method, args, isForecast';
+
 type Row = [
   n: number,
+  mark: number,
   method: string,
   args: ArrayBuffer,
   isForecast: number,
   outcome?: ArrayBuffer,
 ];
+
+type ClientRow = [name: string, issued: number, mark: number | null];
 
 /** The values that a queue gets when it is created. */
 export interface NewQueue {
@@ -95,17 +108,18 @@ export class ReplicaQueue {
   enqueue(call: QueuedCall, retried: number | null): Promise<void> {
     return this.#held.event((storage) => {
       if (retried !== null) storage.exec(DELETE_REFUSAL, [retried]);
-      storage.exec('INSERT INTO call VALUES (?, ?, ?, ?)', rowOfCall(call));
+      storage.exec(`INSERT INTO call (${CALL}) VALUES (?, ?, ?, ?, ?)`, rowOfCall(call));
     });
   }
 
-  dequeue(last: number, refusals: readonly RefusedCall[]): Promise<void> {
+  /** Removes the calls up to `last`, which has this mark, and adds the refusals. */
+  dequeue(last: number, mark: number, refusals: readonly RefusedCall[]): Promise<void> {
     return this.#held.event((storage) => {
-      storage.exec('UPDATE client SET issued = max(issued, ?)', [last]);
+      storage.exec('UPDATE client SET issued = max(issued, ?), mark = ?', [last, mark]);
       storage.exec('DELETE FROM call WHERE n <= ?', [last]);
       for (const { call, outcome } of refusals) {
         const cells = [...rowOfCall(call), serialize(outcome)];
-        storage.exec('INSERT INTO refusal VALUES (?, ?, ?, ?, ?)', cells);
+        storage.exec(`INSERT INTO refusal (${CALL}, outcome) VALUES (?, ?, ?, ?, ?, ?)`, cells);
       }
     });
   }
@@ -177,32 +191,36 @@ function* partsOf(storage: ObjectInstance['storage'], count: number): Iterable<u
 function readQueue(storage: ObjectInstance['storage'], { newClient, numberOffset }: NewQueue) {
   storage.exec(TABLES, []);
   const select = (query: string) => [...storage.exec(query, []).raw()];
-  let [client] = select('SELECT name, issued FROM client') as [string, number][];
+  if (select(HAS_MARKS).length === 0) storage.exec(MARKS, []);
+  let [client] = select('SELECT name, issued, mark FROM client') as ClientRow[];
   if (client === undefined) {
-    client = [newClient(), 0];
-    storage.exec('INSERT INTO client VALUES (?, ?)', client);
+    client = [newClient(), 0, null];
+    storage.exec('INSERT INTO client (name, issued, mark) VALUES (?, ?, ?)', client);
     storage.exec('INSERT INTO earlier VALUES (?)', [numberOffset]);
   }
-  const [name, lastThatLeft] = client;
+  const [name, lastThatLeft, leftMark] = client;
   // A queue of an older version of this package has no row here.
   const [[storedOffset] = [0]] = select('SELECT n FROM earlier') as [number][];
-  const calls = (select('SELECT * FROM call ORDER BY n') as Row[]).map(callOfRow);
+  const calls = (select(`SELECT ${CALL} FROM call ORDER BY n`) as Row[]).map(callOfRow);
   const issued = Math.max(lastThatLeft, calls.at(-1)?.n ?? 0);
-  const refusals = (select('SELECT * FROM refusal ORDER BY n') as Row[]).map((row) => ({
+  const refused = select(`SELECT ${CALL}, outcome FROM refusal ORDER BY n`) as Row[];
+  const refusals = refused.map((row) => ({
     call: callOfRow(row),
-    outcome: storedValue(row[4]!) as RefusedCall['outcome'],
+    outcome: storedValue(row[5]!) as RefusedCall['outcome'],
   }));
   const [copyRow] = select('SELECT mark FROM copy') as [ArrayBuffer][];
   const copy = copyRow === undefined ? null : (storedValue(copyRow[0]) as CopyMark | null);
-  return { client: name, numberOffset: storedOffset, stored: { issued, calls, refusals }, copy };
+  const stored = { issued, leftMark, calls, refusals };
+  return { client: name, numberOffset: storedOffset, stored, copy };
 }
 
-function callOfRow([n, method, args, isForecast]: Row): QueuedCall {
-  return { n, method, args: storedValue(args), isForecast: isForecast === 1 };
+function callOfRow([n, mark, method, args, isForecast]: Row): QueuedCall {
+  const bytes = args.byteLength;
+  return { n, mark, method, args: storedValue(args), bytes, isForecast: isForecast === 1 };
 }
 
-function rowOfCall({ n, method, args, isForecast }: QueuedCall): unknown[] {
-  return [n, method, serialize(args), isForecast ? 1 : 0];
+function rowOfCall({ n, mark, method, args, isForecast }: QueuedCall): unknown[] {
+  return [n, mark, method, serialize(args), isForecast ? 1 : 0];
 }
 
 function storedValue(bytes: ArrayBuffer): unknown {

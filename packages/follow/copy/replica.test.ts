@@ -110,6 +110,7 @@ function open(host: TestHost, events: Partial<ReplicaEvents> = {}): Promise<Repl
     afterRealTime: () => () => {},
     inTurn: <T>(opening: () => Promise<T>) => opening(),
     newClient: () => 'page',
+    randomUint32: () => 7,
     numberOffset: 0,
   };
   return Replica.open(host.host, host.address('a'), 1, environment, { ...QUIET, ...events });

@@ -26,7 +26,11 @@ import {
   type SettledOutcome,
   stepFollower,
 } from '../protocol/follower.ts';
-import type { MessageToFollower, MessageToServer } from '../protocol/messages.ts';
+import type {
+  FollowedCallMessage,
+  MessageToFollower,
+  MessageToServer,
+} from '../protocol/messages.ts';
 import { Base } from './base.ts';
 import { Forecast, type ForecastAnswer } from './forecast.ts';
 import { type NewQueue, ReplicaQueue, StagedParts } from './queue.ts';
@@ -34,6 +38,7 @@ import { SerialTasks } from './serial-tasks.ts';
 
 export interface ReplicaEnvironment extends NewQueue {
   now(): number;
+  randomUint32(): number;
   afterRealTime(delayMs: number, task: () => void): () => void;
   /** Runs the openings of files one after the other, because an opening may have to wait until others close theirs. */
   inTurn<T>(open: () => Promise<T>): Promise<T>;
@@ -261,7 +266,8 @@ export class Replica {
     const answer = run.kind === 'wrote' && this.#protocol.isForecasting ? run.answer : null;
     const isForecast = answer !== null;
     if (run.kind === 'wrote' && !isForecast) await forecast.remake();
-    const call = { method, args: deserialize(args), isForecast };
+    const mark = this.#environment.randomUint32();
+    const call = { mark, method, args: deserialize(args), bytes: args.length, isForecast };
     const n = this.#protocol.queue.issued + 1;
     await this.#step({ kind: 'called', call, retried });
     if (isForecast) forecast.keep(this.#protocol.queue.calls.find((queued) => queued.n === n)!);
@@ -369,7 +375,7 @@ export class Replica {
       case 'enqueue':
         return queue.enqueue(effect.call, effect.retried);
       case 'dequeue':
-        return queue.dequeue(effect.last, effect.refusals);
+        return queue.dequeue(effect.last, effect.mark, effect.refusals);
       case 'dismiss':
         return queue.dismiss(effect.n);
       case 'stagePart':
@@ -425,7 +431,7 @@ export class Replica {
   #send(connection: number, message: MessageToServer): void {
     const socket = this.#socket;
     assert(socket?.connection === connection, 'a replica sent to a connection that has ended');
-    socket.link.send(serialize(message));
+    socket.link.send(serialize(message.kind === 'call' ? withArgsAsBytes(message) : message));
   }
 
   #disconnect(connection: number, reason: string): void {
@@ -451,6 +457,11 @@ export class Replica {
     queue.close();
     base.close();
   }
+}
+
+/** The server reads the arguments as bytes, and decodes them when the call runs. */
+function withArgsAsBytes({ args, ...call }: FollowedCallMessage): FollowedCallMessage {
+  return { ...call, args: serialize(args) };
 }
 
 function tooLarge(method: string, sizeBytes: number): Error {

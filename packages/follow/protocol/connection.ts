@@ -2,7 +2,7 @@
 //
 // WebSocket leaves close codes from 4000 on to applications. Each reason keeps its code for ever.
 
-import type { CloseReason } from './server.ts';
+import type { CloseReason } from './server-events.ts';
 
 /** server.ts finds the reasons of `CloseReason`; the socket's layer finds the others before a message reaches server.ts. */
 export type FollowerCloseReason =
@@ -23,9 +23,7 @@ export type FollowerCloseReason =
   /** The request came from a page of an origin that the option `origins` does not allow. */
   | 'ORIGIN_REFUSED'
   /** The follower has not said hello in time. */
-  | 'HELLO_LATE'
-  /** The follower does not read what it was sent, and the memory for such messages is full. */
-  | 'NOT_READING';
+  | 'HELLO_LATE';
 
 export const FOLLOWER_CLOSE_CODES: Readonly<Record<FollowerCloseReason, number>> = {
   PROTOCOL: 4000,

@@ -12,7 +12,7 @@ const OUTCOMES = [
   [4, { kind: 'failed', code: 'CALL_ABANDONED' }],
 ];
 const ANSWERS = { last: 4, outcomes: OUTCOMES };
-const RANGE = { oldest: 1, newest: 1 };
+const RANGE = { oldest: 1, newest: 2 };
 
 const hello = {
   kind: 'hello',
@@ -22,23 +22,28 @@ const hello = {
   copy: COPY,
   ack: 0,
 };
-const next = { kind: 'next', copy: { ...COPY, next: null } };
-const call = { kind: 'call', n: 1, method: 'm', args: 'any', again: true, ack: 9 };
-const welcome = { kind: 'welcome', protocol: 1, version: 0 };
+const next = { kind: 'next', copy: { ...COPY, next: null }, receipt: null };
+const call = { kind: 'call', n: 1, mark: 0, method: 'm', args: 'any', again: true, ack: 9 };
+const ack = { kind: 'ack', ack: 0, receipt: 2 ** 32 - 1 };
+const welcome = { kind: 'welcome', protocol: 1, version: 0, received: { n: 4, mark: 3 } };
 const rejected = { kind: 'rejected', reason: 'PROTOCOL', protocol: { oldest: 0, newest: 2 } };
-const part = { kind: 'part', copy: COPY, progress: 0.5, changes: 'any' };
+const part = { kind: 'part', copy: COPY, progress: 0.5, changes: 'any', receipt: null };
 const cut = {
   kind: 'cut',
   onto: { kind: 'position', position: POSITION },
   to: POSITION,
   ...ANSWERS,
   changes: 'any',
+  receipt: 0,
 };
 const cutOnParts = { ...cut, onto: { kind: 'parts', from: POSITION, count: 1 } };
-const ended = { kind: 'ended', ...ANSWERS };
+const ended = { kind: 'ended', ...ANSWERS, receipt: null };
 
-const TO_SERVER = [hello, { ...hello, position: null, copy: null }, next, call];
-const TO_FOLLOWER = [welcome, rejected, part, cut, cutOnParts, ended];
+const TO_SERVER = [hello, { ...hello, position: null, copy: null }, next, call, ack];
+const TO_FOLLOWER = [
+  ...[welcome, { ...welcome, received: { n: 0, mark: null } }],
+  ...[rejected, part, cut, cutOnParts, ended],
+];
 
 /** Matches the error that names this field as wrong. */
 const refusal = (field: string) =>
@@ -48,6 +53,10 @@ const refusal = (field: string) =>
   });
 
 const NOT_COUNTS = [-1, 0.5, 2 ** 53, Number.NaN, '1', 1n, null, undefined];
+const NOT_UINT32 = [2 ** 32, ...NOT_COUNTS];
+const NOT_RECEIPTS: [unknown, string][] = [2 ** 32, -1, 0.5, '1', 1n, undefined].map(
+  (value): [unknown, string] => [value, 'receipt'],
+);
 const NOT_OBJECTS = ['text', 1, undefined];
 const NOT_POSITIONS: [unknown, string][] = [
   ...NOT_COUNTS.map((id): [unknown, string] => [{ ...POSITION, id }, 'id']),
@@ -92,20 +101,37 @@ const NOT_OUTCOMES: [unknown, string][] = [
 const WRONG_TO_SERVER: [object, string, readonly [unknown, string][]][] = [
   [hello, 'kind', all(['Hello', 'welcome', null, undefined], 'kind')],
   [hello, 'protocol', NOT_RANGES],
-  [hello, 'client', all(['', 'x'.repeat(65), 1, null, undefined, ['c']], 'client')],
+  [
+    hello,
+    'client',
+    all(['', 'x'.repeat(65), 'é', 'a b', 'a\n', '\ud800', 1, null, undefined, ['c']], 'client'),
+  ],
   [hello, 'position', [...NOT_POSITIONS, ...all(NOT_OBJECTS, 'position')]],
   [hello, 'copy', NOT_COPIES],
   [hello, 'ack', all(NOT_COUNTS, 'ack')],
   [next, 'copy', [...NOT_COPIES, ...all([null], 'copy')]],
+  [next, 'receipt', NOT_RECEIPTS],
   [call, 'n', all([0, ...NOT_COUNTS], 'n')],
   [call, 'method', all(['', 'x'.repeat(257), 1, null, undefined], 'method')],
+  [call, 'mark', all(NOT_UINT32, 'mark')],
   [call, 'again', all([0, 'true', null, undefined], 'again')],
   [call, 'ack', all(NOT_COUNTS, 'ack')],
+  [ack, 'ack', all(NOT_COUNTS, 'ack')],
+  [ack, 'receipt', all(NOT_UINT32, 'receipt')],
 ];
 const WRONG_TO_FOLLOWER: typeof WRONG_TO_SERVER = [
   [welcome, 'kind', all(['Welcome', 'hello', null, undefined], 'kind')],
   [welcome, 'protocol', all(NOT_COUNTS, 'protocol')],
   [welcome, 'version', all(NOT_COUNTS, 'version')],
+  [
+    welcome,
+    'received',
+    [
+      ...all([null, ...NOT_OBJECTS], 'received'),
+      ...within({ n: 0, mark: null }, 'n', all(NOT_COUNTS, 'n')),
+      ...within({ n: 1, mark: 1 }, 'mark', all([2 ** 32, -1, 0.5, '1', undefined], 'mark')),
+    ],
+  ],
   [rejected, 'reason', all(['CLIENT_TAKEN', '', null, undefined], 'reason')],
   [rejected, 'protocol', NOT_RANGES],
   [part, 'copy', [...NOT_COPIES, ...all([null], 'copy')]],
@@ -126,6 +152,9 @@ const WRONG_TO_FOLLOWER: typeof WRONG_TO_SERVER = [
   [cut, 'outcomes', NOT_OUTCOMES],
   [ended, 'last', all(NOT_COUNTS, 'last')],
   [ended, 'outcomes', NOT_OUTCOMES],
+  [part, 'receipt', NOT_RECEIPTS],
+  [cut, 'receipt', NOT_RECEIPTS],
+  [ended, 'receipt', NOT_RECEIPTS],
 ];
 
 describe('a message', () => {
@@ -137,7 +166,7 @@ describe('a message', () => {
       expect(decodeToFollower({ ...message, more: 1 })).toEqual(message);
     }
     const copy = { ...COPY, from: { ...POSITION, more: 1 }, more: 1 };
-    expect(decodeToServer({ kind: 'next', copy })).toEqual({ kind: 'next', copy: COPY });
+    expect(decodeToServer({ ...next, copy })).toEqual({ ...next, copy: COPY });
     const outcome = { kind: 'failed', code: 'CALL_ABANDONED' };
     const outcomes = [[1, { ...outcome, more: 1 }]];
     expect(decodeToFollower({ ...ended, outcomes })).toEqual({
@@ -157,6 +186,12 @@ describe('a message', () => {
     }
     const tooLarge = { ...rejected, reason: 'OBJECT_TOO_LARGE' };
     expect(decodeToFollower(tooLarge)).toEqual(tooLarge);
+  });
+
+  test('[FOLW7] a hello of another version of the protocol is read for its versions alone', () => {
+    const other = { kind: 'hello', protocol: { oldest: 7, newest: 9 }, client: 5, more: [] };
+    expect(decodeToServer(other)).toMatchObject({ kind: 'hello', protocol: other.protocol });
+    expect(() => decodeToServer({ ...other, protocol: RANGE })).toThrow(refusal('client'));
   });
 
   test('[FOLW11] names a reason, and a failure, that there is; else the error lists them', () => {

@@ -21,7 +21,9 @@ import {
   type CallAnswers,
   type CopyMark,
   type CutBase,
+  commonProtocol,
   type FollowedOutcome,
+  type MarkedNumber,
   type MessageToFollower,
   type MessageToServer,
   type NumberedOutcome,
@@ -31,39 +33,56 @@ import {
   type RejectReason,
 } from './messages.ts';
 
-const CLIENT_UNITS_MAX = 64;
+/** Any other name could be stored as another text than it is: SQLite and UTF-8 have no lone surrogates. */
+const CLIENT_NAME = /^[\w-]{1,64}$/;
 const METHOD_UNITS_MAX = 256;
-/** The most outcomes in one message: a client may leave those of lost connections unacknowledged. */
+/** The most outcomes in one message: objects of protocol 1 stored more than `CALLS_IN_FLIGHT_MAX`. */
 const OUTCOMES_MAX = 10_000;
-const LIFE_MAX = 2 ** 32 - 1;
+const UINT32_MAX = 2 ** 32 - 1;
 
 /** Returns a checked message from a follower. @throws INVALID_ARGUMENT */
 export function decodeToServer(value: unknown): MessageToServer {
   const fields = checkFields('message', value);
   switch (fields.kind) {
     case 'hello':
-      return {
-        kind: 'hello',
-        protocol: protocolRange(fields.protocol),
-        client: boundedText('client', fields.client, CLIENT_UNITS_MAX),
-        position: fields.position === null ? null : position('position', fields.position),
-        copy: fields.copy === null ? null : copyMark(fields.copy),
-        ack: checkNumberOf('ack', fields.ack),
-      };
+      return hello(fields);
     case 'next':
-      return { kind: 'next', copy: copyMark(fields.copy) };
+      return { kind: 'next', copy: copyMark(fields.copy), receipt: receiptOf(fields) };
     case 'call':
       return {
         kind: 'call',
         n: callNumber(fields.n),
+        mark: uint32('mark', fields.mark),
         method: boundedText('method', fields.method, METHOD_UNITS_MAX),
         args: fields.args,
         again: checkBoolean('again', fields.again),
         ack: checkNumberOf('ack', fields.ack),
       };
+    case 'ack':
+      return {
+        kind: 'ack',
+        ack: checkNumberOf('ack', fields.ack),
+        receipt: uint32('receipt', fields.receipt),
+      };
     default:
-      throw malformed('kind', 'hello, next or call');
+      throw malformed('kind', 'hello, next, call or ack');
   }
+}
+
+/** A hello without a common version has other fields, or other values in them, so only its versions are read. */
+function hello(fields: Fields): MessageToServer {
+  const protocol = protocolRange(fields.protocol);
+  if (commonProtocol(protocol) === null) {
+    return { kind: 'hello', protocol, client: '', position: null, copy: null, ack: 0 };
+  }
+  return {
+    kind: 'hello',
+    protocol,
+    client: clientName(fields.client),
+    position: fields.position === null ? null : position('position', fields.position),
+    copy: fields.copy === null ? null : copyMark(fields.copy),
+    ack: checkNumberOf('ack', fields.ack),
+  };
 }
 
 /** Returns a checked message from the server. @throws INVALID_ARGUMENT */
@@ -75,6 +94,7 @@ export function decodeToFollower(value: unknown): MessageToFollower {
         kind: 'welcome',
         protocol: checkNumberOf('protocol', fields.protocol),
         version: checkNumberOf('version', fields.version),
+        received: markedNumber(fields.received),
       };
     case 'rejected':
       return {
@@ -88,6 +108,7 @@ export function decodeToFollower(value: unknown): MessageToFollower {
         copy: copyMark(fields.copy),
         progress: fraction('progress', fields.progress),
         changes: fields.changes,
+        receipt: receiptOf(fields),
       };
     case 'cut':
       return {
@@ -96,12 +117,32 @@ export function decodeToFollower(value: unknown): MessageToFollower {
         to: position('to', fields.to),
         ...callAnswers(fields),
         changes: fields.changes,
+        receipt: receiptOf(fields),
       };
     case 'ended':
-      return { kind: 'ended', ...callAnswers(fields) };
+      return { kind: 'ended', ...callAnswers(fields), receipt: receiptOf(fields) };
     default:
       throw malformed('kind', 'welcome, rejected, part, cut or ended');
   }
+}
+
+function receiptOf({ receipt }: Fields): number | null {
+  return receipt === null ? null : uint32('receipt', receipt);
+}
+
+function markedNumber(value: unknown): MarkedNumber {
+  const { n, mark } = checkFields('received', value);
+  return { n: checkNumberOf('n', n), mark: mark === null ? null : uint32('mark', mark) };
+}
+
+function uint32(what: string, value: unknown): number {
+  return checkInteger(what, value, 0, UINT32_MAX);
+}
+
+function clientName(value: unknown): string {
+  const name = checkString('client', value);
+  if (CLIENT_NAME.test(name)) return name;
+  throw malformed('client', '1 to 64 letters, digits, _ or -');
 }
 
 function rejectReason(value: unknown): RejectReason {
@@ -126,7 +167,7 @@ function protocolRange(value: unknown): ProtocolRange {
 
 function position(what: string, value: unknown): Position {
   const { id, life } = checkFields(what, value);
-  return { id: checkNumberOf('id', id), life: checkInteger('life', life, 0, LIFE_MAX) };
+  return { id: checkNumberOf('id', id), life: uint32('life', life) };
 }
 
 function cutBase(value: unknown): CutBase {
@@ -176,5 +217,5 @@ function callNumber(value: unknown): number {
 function boundedText(what: string, value: unknown, unitsMax: number): string {
   const content = checkString(what, value);
   if (content.length > 0 && content.length <= unitsMax) return content;
-  throw malformed(what, `a boundedText of 1 to ${unitsMax} UTF-16 units`);
+  throw malformed(what, `a text of 1 to ${unitsMax} UTF-16 units`);
 }

@@ -9,7 +9,13 @@ import {
   type QueuedCall,
   stepFollower,
 } from './follower.ts';
-import type { FollowedOutcome, MessageToFollower, NumberedOutcome, Position } from './messages.ts';
+import type {
+  FollowedOutcome,
+  MarkedNumber,
+  MessageToFollower,
+  NumberedOutcome,
+  Position,
+} from './messages.ts';
 
 const EMPTY: Position = { id: 0, life: 0 };
 const CODE = { client: 'A', version: 4 };
@@ -18,12 +24,16 @@ const ERROR: FollowedOutcome = { kind: 'error', error: 'no' };
 
 const queued = (n: number, isForecast = true): QueuedCall => ({
   n,
+  mark: 100 + n,
   method: 'add',
   args: [n],
+  bytes: 10,
   isForecast,
 });
 const at = (id: number): Position => ({ id, life: 7 });
-const dequeuedTo = (last: number, ...refusals: object[]) => ({ kind: 'dequeue', last, refusals });
+const dequeuedTo = (last: number, ...refusals: object[]) => ({
+  ...{ kind: 'dequeue', last, mark: 100 + last, refusals },
+});
 
 type Stored = Parameters<typeof openFollower>[0];
 /** The stored state of a replica that has made calls 1 to `issued`, of which those after `answered` wait. */
@@ -31,7 +41,7 @@ function stored(issued: number, answered = 0, base: Partial<Stored['base']> = {}
   const calls = Array.from({ length: issued - answered }, (_, i) => queued(answered + i + 1));
   return {
     base: { position: EMPTY, last: answered, ...base },
-    queue: { issued, calls, refusals: [] },
+    queue: { issued, leftMark: answered === 0 ? null : 100 + answered, calls, refusals: [] },
     copy: null,
   };
 }
@@ -50,14 +60,13 @@ const received = (message: MessageToFollower, connection = 1): FollowerEvent => 
 });
 const called: FollowerEvent = {
   kind: 'called',
-  call: { method: 'add', args: [0], isForecast: true },
+  call: { mark: 7, method: 'add', args: [0], bytes: 10, isForecast: true },
   retried: null,
 };
-const welcome = (version = CODE.version): MessageToFollower => ({
-  kind: 'welcome',
-  protocol: 1,
-  version,
-});
+const welcome = (
+  version = CODE.version,
+  received: MarkedNumber = { n: 0, mark: null },
+): MessageToFollower => ({ kind: 'welcome', protocol: 2, version, received });
 const greeted = (connection = 1, version?: number): FollowerEvent[] => [
   { kind: 'connected', connection },
   received(welcome(version), connection),
@@ -66,6 +75,7 @@ const ended = (last: number, ...outcomes: NumberedOutcome[]): MessageToFollower 
   kind: 'ended',
   last,
   outcomes,
+  receipt: null,
 });
 const current = (last: number, connection = 1): FollowerEvent[] => [
   ...greeted(connection),
@@ -88,6 +98,7 @@ const cut = (
   last,
   outcomes,
   changes: 'changes',
+  receipt: null,
 });
 /** A part of a snapshot that began at `from` and has two parts. */
 const part = (parts: number, from = at(5), progress = 0.5): MessageToFollower => ({
@@ -95,6 +106,7 @@ const part = (parts: number, from = at(5), progress = 0.5): MessageToFollower =>
   copy: { from, at: from, parts, next: parts === 2 ? null : 'more' },
   progress,
   changes: `part ${parts}`,
+  receipt: null,
 });
 const onParts = (
   count: number,
@@ -108,6 +120,7 @@ const onParts = (
   last,
   outcomes,
   changes: 'since',
+  receipt: null,
 });
 
 /** Returns `[n, again, ack]` of each call that these effects send. */
@@ -144,7 +157,7 @@ describe('a follower that is opened', () => {
 
   test('[FOLW3] says hello with its position, and with the last call of which it needs no answer', () => {
     const connect: FollowerEvent = { kind: 'connected', connection: 1 };
-    const expected = { kind: 'hello', protocol: { oldest: 1, newest: 1 }, client: 'A', copy: null };
+    const expected = { kind: 'hello', protocol: { oldest: 2, newest: 2 }, client: 'A', copy: null };
     const waiting = stepped(opened(stored(5, 3, { position: at(9) })), connect);
     expect(hello(waiting.effects)).toEqual([{ ...expected, position: at(9), ack: 3 }]);
     const none = stepped(opened(stored(5, 5, { position: null })), connect);
@@ -178,13 +191,13 @@ describe('the calls of a follower', () => {
 
   test('[FOLW1] have the next number, which is stored with the call', () => {
     const { state, effects } = stepped(opened(stored(7, 7)), called);
-    const call = { ...queued(8), args: [0] };
+    const call = { ...queued(8), mark: 7, args: [0] };
     expect(effects).toEqual([
       { kind: 'enqueue', call, retried: null },
       { kind: 'flushQueue' },
       { kind: 'acknowledge', n: 8 },
     ]);
-    expect(state.queue).toEqual({ issued: 8, calls: [call], refusals: [] });
+    expect(state.queue).toEqual({ issued: 8, leftMark: 107, calls: [call], refusals: [] });
   });
 
   test('[FOLW3] [FOLW9] tell whether they may have been sent before', () => {
@@ -269,6 +282,7 @@ describe('answers', () => {
     ]);
     expect(after.queue).toEqual({
       issued: 5,
+      leftMark: 104,
       calls: [queued(5)],
       refusals: [before, ...refused],
     });
@@ -338,7 +352,7 @@ describe('a follower hangs up', () => {
       whole,
       [
         ...greeted(),
-        received({ kind: 'rejected', reason: 'PROTOCOL', protocol: { oldest: 1, newest: 1 } }),
+        received({ kind: 'rejected', reason: 'PROTOCOL', protocol: { oldest: 2, newest: 2 } }),
       ],
       /"rejected".*catchingUp/,
     ],
@@ -477,7 +491,7 @@ describe('a snapshot', () => {
     const first = stepped(opened(stored(0)), ...greeted(), received(part(1)));
     const copy = { from: at(5), at: at(5), parts: 1, next: 'more' };
     expect(first.effects).toEqual([
-      { kind: 'send', connection: 1, message: { kind: 'next', copy } },
+      { kind: 'send', connection: 1, message: { kind: 'next', copy, receipt: null } },
       { kind: 'stagePart', copy, changes: 'part 1' },
     ]);
     expect(stepped(first.state, received(part(2))).kinds).toEqual(['stagePart']);
@@ -587,4 +601,91 @@ describe('events of a connection', () => {
     expect(offline.effects).toEqual([]);
     expect(stepped(offline.state, received(ended(1), 2)).state).toBe(offline.state);
   });
+});
+
+describe('the marks of calls', () => {
+  /** Connects a queue that has made calls 1 to 5, of which 1 to 3 are answered, to a server that has received a call. */
+  const told = (n: number, mark: number | null, from = stored(5, 3)) =>
+    stepped(
+      opened(from),
+      { kind: 'connected', connection: 1 },
+      received(welcome(CODE.version, { n, mark })),
+    );
+  const behind = { kind: 'stopped', reason: 'QUEUE_BEHIND' };
+
+  test('[FOLP35] a call that this queue has not made, of a number that it has given, stops it', () => {
+    // The call is the last that has left the queue, one that waits, or the newest.
+    for (const n of [3, 4, 5]) {
+      expect(told(n, 100 + n).state.link.kind).toBe('catchingUp');
+      const other = told(n, 99);
+      expect(other.state.link).toEqual(behind);
+      expect(other.kinds).toEqual(['disconnect']);
+      expect(other.state.queue).toEqual(stored(5, 3).queue);
+    }
+    expect(told(6, 106).state.link).toEqual(behind);
+  });
+
+  test('[FOLP35] a call that left the queue long ago, or has no mark on one side, stops nothing', () => {
+    expect(told(2, 99).state.link.kind).toBe('catchingUp');
+    expect(told(0, null).state.link.kind).toBe('catchingUp');
+    expect(told(5, null).state.link.kind).toBe('catchingUp');
+    const old = stored(5, 3);
+    const unmarked = { ...old, queue: { ...old.queue, leftMark: null } };
+    expect(told(3, 99, unmarked).state.link.kind).toBe('catchingUp');
+    expect(told(4, 99, unmarked).state.link).toEqual(behind);
+  });
+});
+
+describe('receipts', () => {
+  const ackOf = (effects: readonly FollowerEffect[]) =>
+    effects.flatMap((one) =>
+      one.kind === 'send' && one.message.kind === 'ack' ? one.message : [],
+    );
+
+  test('[FOLW18] a message that asks for one is confirmed after what it brought is flushed', () => {
+    const { state } = stepped(opened(stored(2)), ...current(0));
+    const answers = { ...ended(1, [1, VALUE]), receipt: 77 };
+    const { effects, kinds } = stepped(state, received(answers));
+    expect(ackOf(effects)).toEqual([{ kind: 'ack', ack: 1, receipt: 77 }]);
+    expect(kinds.at(-1)).toBe('send');
+    expect(kinds.lastIndexOf('flushQueue')).toBeLessThan(kinds.length - 1);
+    const changed = { ...cut(EMPTY, at(1), 0), receipt: 78 };
+    expect(ackOf(stepped(state, received(changed)).effects)).toEqual([
+      { kind: 'ack', ack: 0, receipt: 78 },
+    ]);
+  });
+
+  test('[FOLW18] a part is confirmed by the request for the next one, the last part by a message of its own', () => {
+    const first = { ...part(1), receipt: 5 };
+    const { state, effects } = stepped(opened(stored(0)), ...greeted(), received(first));
+    const asked = effects.flatMap((one) => (one.kind === 'send' ? [one.message] : []));
+    expect(asked).toEqual([{ kind: 'next', copy: expect.anything(), receipt: 5 }]);
+    const last = stepped(state, received({ ...part(2), receipt: 6 }));
+    expect(ackOf(last.effects)).toEqual([{ kind: 'ack', ack: 0, receipt: 6 }]);
+  });
+
+  test('[FOLW18] a message that is not accepted is not confirmed', () => {
+    const { state } = stepped(opened(stored(0)), ...current(0));
+    const wrong = { ...cut(at(3), at(4), 0), receipt: 9 };
+    expect(stepped(state, received(wrong)).kinds).toEqual(['disconnect']);
+  });
+});
+
+test('[FOLS10] no more calls are sent than the server takes: 64, and arguments of 1 MiB and one more call', () => {
+  const sentNumbers = (effects: readonly FollowerEffect[]) =>
+    effects.flatMap((one) =>
+      one.kind === 'send' && one.message.kind === 'call' ? one.message.n : [],
+    );
+  const withSizes = (bytes: number, count: number) => {
+    const from = stored(count);
+    const calls = from.queue.calls.map((call) => ({ ...call, bytes }));
+    return opened({ ...from, queue: { ...from.queue, calls } });
+  };
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+  const half = withSizes(2 ** 19 + 1, 70);
+  const { state, effects } = stepped(half, ...current(0));
+  expect(sentNumbers(effects)).toEqual([1, 2]);
+  expect(sentNumbers(stepped(state, received(ended(1, [1, VALUE]))).effects)).toEqual([3]);
+  expect(sentNumbers(stepped(withSizes(2 ** 20, 3), ...current(0)).effects)).toEqual([1]);
+  expect(sentNumbers(stepped(withSizes(10, 70), ...current(0)).effects)).toEqual(numbers(64));
 });

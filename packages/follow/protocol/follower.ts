@@ -18,27 +18,35 @@
 // This file does not know how calls run, the contents of a cut, when to connect again, nor the time.
 
 import {
+  CALL_BYTES_IN_FLIGHT_MAX,
   CALLS_IN_FLIGHT_MAX,
   type CallAnswers,
   type CopyMark,
   type CutMessage,
+  type EndedMessage,
   FOLLOW_PROTOCOLS,
   type FollowedOutcome,
   type HelloMessage,
   isSamePosition,
+  type MarkedNumber,
   type MessageToFollower,
   type MessageToServer,
   type PartMessage,
   type Position,
   type RejectReason,
   type Transition,
+  type WelcomeMessage,
 } from './messages.ts';
 
 /** A call in the queue. If it reaches outside of the object, `isForecast` is false, and only the server runs it. */
 export interface QueuedCall {
   readonly n: number;
+  /** A random number, by which the server tells this call from one of a copied queue with the same number. */
+  readonly mark: number;
   readonly method: string;
   readonly args: unknown;
+  /** The size of the arguments in a message. */
+  readonly bytes: number;
   readonly isForecast: boolean;
 }
 
@@ -64,6 +72,8 @@ export interface BaseMark {
 export interface StoredQueue {
   /** The number of the newest call. */
   readonly issued: number;
+  /** The mark of the last call that has left the queue; null if none has, or a version of this code without marks removed it. */
+  readonly leftMark: number | null;
   readonly calls: readonly QueuedCall[];
   readonly refusals: readonly RefusedCall[];
 }
@@ -87,8 +97,8 @@ export type FollowerLink =
   | { readonly kind: 'stopped'; readonly reason: StopReason };
 
 /**
- * PROTOCOL, OBJECT_TOO_LARGE: the server has rejected the follower. QUEUE_BEHIND: the server has answered calls that this
- * queue never had, so the replica's files are older than they were, and the numbers of its next calls are used already.
+ * PROTOCOL, OBJECT_TOO_LARGE: the server has rejected the follower. QUEUE_BEHIND: the server has received calls that this
+ * queue never had, so the replica's files are older than they were, or a copy; the numbers of its calls are used already.
  * CLIENT_TAKEN: the client's name belongs to another identity.
  */
 export type StopReason = RejectReason | 'QUEUE_BEHIND' | 'CLIENT_TAKEN';
@@ -125,8 +135,13 @@ export type FollowerEvent =
 export type FollowerEffect =
   /** Commits to the queue: adds the call, sets `issued` to its number, and removes the refusal of the call that it repeats. */
   | { readonly kind: 'enqueue'; readonly call: QueuedCall; readonly retried: number | null }
-  /** Commits to the queue: removes the calls up to `last`, and adds the refusals. */
-  | { readonly kind: 'dequeue'; readonly last: number; readonly refusals: readonly RefusedCall[] }
+  /** Commits to the queue: removes the calls up to `last`, sets `leftMark` to its mark, and adds the refusals. */
+  | {
+      readonly kind: 'dequeue';
+      readonly last: number;
+      readonly mark: number;
+      readonly refusals: readonly RefusedCall[];
+    }
   /** Commits to the queue: removes the refusal of call `n`. */
   | { readonly kind: 'dismiss'; readonly n: number }
   | { readonly kind: 'flushQueue' }
@@ -199,7 +214,7 @@ function enqueueCall(state: Follower, { call: given, retried }: CalledEvent): St
   const n = state.queue.issued + 1;
   const call = { n, ...given };
   const refusals = withoutRefusal(state.queue, retried);
-  const queue = { issued: n, calls: [...state.queue.calls, call], refusals };
+  const queue = { ...state.queue, issued: n, calls: [...state.queue.calls, call], refusals };
   return sendWaitingCalls({ ...state, queue }, [
     { kind: 'enqueue', call, retried },
     { kind: 'flushQueue' },
@@ -232,35 +247,59 @@ function sendHello(state: Follower, connection: number): Step {
 
 function receive(state: Follower, link: Connected, message: MessageToFollower): Step {
   if (link.kind === 'greeting') {
-    if (message.kind === 'welcome') return acceptWelcome(state, link.connection, message.version);
+    if (message.kind === 'welcome') return acceptWelcome(state, link, message);
     if (message.kind === 'rejected') return stop(state, link, message.reason);
   } else if (message.kind === 'cut') {
-    return receiveCut(state, link, message);
+    return withAck(receiveCut(state, link, message), message.receipt);
   } else if (message.kind === 'ended') {
-    const isWhole = state.base.position !== null && !isCopying(link);
-    if (!isWhole) return hangUp(state, link, 'a snapshot was not completed');
-    const refused = refuseWrongAnswers(state, link, message.last, state.base.last);
-    return refused ?? settleAnswered(state, link, message, []);
+    return withAck(receiveEnded(state, link, message), message.receipt);
   } else if (message.kind === 'part' && link.kind === 'catchingUp') {
     return receivePart(state, link, message);
   }
   return hangUp(state, link, `"${message.kind}" is not expected while ${link.kind}`);
 }
 
-function acceptWelcome(state: Follower, connection: number, version: number): Step {
+/** Adds to the effects: confirms the message, if it asks for a receipt. What it brought is durable by then. */
+function withAck({ state, effects }: Step, receipt: number | null): Step {
+  const { link, queue } = state;
+  if (receipt === null || !('connection' in link)) return { state, effects };
+  const { connection } = link;
+  const message = { kind: 'ack', ack: lastRecordedCall(queue), receipt } as const;
+  return { state, effects: [...effects, { kind: 'send', connection, message }] };
+}
+
+function acceptWelcome(
+  state: Follower,
+  link: Connected,
+  { version, received }: WelcomeMessage,
+): Step {
+  if (!isOwnCall(state.queue, received)) return stop(state, link, 'QUEUE_BEHIND');
   const isForecasting = version === state.version;
-  const link = { kind: 'catchingUp', connection, progress: null } as const;
-  const next = { ...state, isForecasting, link };
+  const { connection } = link;
+  const next: Follower = {
+    ...state,
+    isForecasting,
+    link: { kind: 'catchingUp', connection, progress: null },
+  };
   return {
     state: next,
     effects: isForecasting === state.isForecasting ? [] : [forecastEffect(next)],
   };
 }
 
+/** False if the queue cannot have made this call. A call that is not known any more may have been made. */
+function isOwnCall(queue: StoredQueue, { n, mark }: MarkedNumber): boolean {
+  const recorded = lastRecordedCall(queue);
+  if (n > queue.issued) return false;
+  if (n < recorded || mark === null) return true;
+  const own = n === recorded ? queue.leftMark : queue.calls[n - recorded - 1]!.mark;
+  return own === null || own === mark;
+}
+
 function receivePart(
   state: Follower,
   link: Connected,
-  { copy, progress, changes }: PartMessage,
+  { copy, progress, changes, receipt }: PartMessage,
 ): Step {
   const before = state.copy;
   const isFirst = copy.parts === 1;
@@ -270,10 +309,17 @@ function receivePart(
   const withPart = { ...state, copy, link: { kind: 'catchingUp', connection, progress } } as const;
   const staged = { kind: 'stagePart', copy, changes } as const;
   // After the last part, the server sends the cut unasked.
-  if (copy.next === null) return { state: withPart, effects: [staged] };
-  const message = { kind: 'next', copy } as const;
+  if (copy.next === null) return withAck({ state: withPart, effects: [staged] }, receipt);
+  const message = { kind: 'next', copy, receipt } as const;
   // Asking before staging saves a round trip. After a crash in between, the hello asks for this part again.
   return { state: withPart, effects: [{ kind: 'send', connection, message }, staged] };
+}
+
+function receiveEnded(state: Follower, link: Connected, message: EndedMessage): Step {
+  const isWhole = state.base.position !== null && !isCopying(link);
+  if (!isWhole) return hangUp(state, link, 'a snapshot was not completed');
+  const refused = refuseWrongAnswers(state, link, message.last, state.base.last);
+  return refused ?? settleAnswered(state, link, message, []);
 }
 
 function isCopying(link: Connected): boolean {
@@ -327,17 +373,19 @@ function settleAnswered(
   const refusals = settled.filter((one): one is RefusedCall => one.outcome.kind !== 'value');
   const calls = queue.calls.filter(({ n }) => n > last);
   const sentTo = link.kind === 'current' ? link.sentTo : 0;
+  const newest = settled.at(-1)?.call;
+  const leftMark = newest?.mark ?? queue.leftMark;
   const next: Follower = {
     ...state,
-    queue: { ...queue, calls, refusals: [...queue.refusals, ...refusals] },
+    queue: { ...queue, leftMark, calls, refusals: [...queue.refusals, ...refusals] },
     link: { kind: 'current', connection: link.connection, sentTo },
   };
   const effects = [...applied];
-  if (settled.length > 0) {
+  if (newest !== undefined) {
     // Without a cut in this message, the writes of these calls came with earlier cuts, which may not be flushed yet.
     effects.push(
       { kind: 'flushBase' },
-      { kind: 'dequeue', last, refusals },
+      { kind: 'dequeue', last, mark: newest.mark, refusals },
       { kind: 'flushQueue' },
     );
   }
@@ -352,10 +400,11 @@ function sendWaitingCalls(state: Follower, effects: readonly FollowerEffect[]): 
   const { link, queue, maybeSentTo } = state;
   if (link.kind !== 'current') return { state, effects };
   const { connection } = link;
-  const due = queue.calls.slice(0, CALLS_IN_FLIGHT_MAX).filter(({ n }) => n > link.sentTo);
-  const sent = due.map(({ n, method, args }) => {
+  const ack = lastRecordedCall(queue);
+  const due = callsInFlight(queue).filter(({ n }) => n > link.sentTo);
+  const sent = due.map(({ n, mark, method, args }) => {
     const again = n <= maybeSentTo;
-    const message = { kind: 'call', n, method, args, again, ack: lastRecordedCall(queue) } as const;
+    const message = { kind: 'call', n, mark, method, args, again, ack } as const;
     return { kind: 'send', connection, message } as const;
   });
   const sentTo = due.at(-1)?.n ?? link.sentTo;
@@ -363,6 +412,17 @@ function sendWaitingCalls(state: Follower, effects: readonly FollowerEffect[]): 
     state: { ...state, link: { ...link, sentTo }, maybeSentTo: Math.max(maybeSentTo, sentTo) },
     effects: [...effects, ...sent],
   };
+}
+
+/** Returns the first calls of the queue, as many as may be unanswered at once. */
+function callsInFlight({ calls }: StoredQueue): readonly QueuedCall[] {
+  let bytes = 0;
+  const tooMany = calls.slice(0, CALLS_IN_FLIGHT_MAX).findIndex((call) => {
+    const isFull = bytes >= CALL_BYTES_IN_FLIGHT_MAX;
+    bytes += call.bytes;
+    return isFull;
+  });
+  return calls.slice(0, tooMany < 0 ? CALLS_IN_FLIGHT_MAX : tooMany);
 }
 
 /** Returns the last call whose outcome is recorded. It is durable, because the queue is flushed before each `send`. */

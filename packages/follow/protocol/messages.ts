@@ -1,16 +1,19 @@
 // The messages between an object on a server and its followers, which hold copies of it, and the types that both sides
 // share.
 //
-// `args`, `changes`, `value` and `error` are opaque here; the code that reads them checks them. `changes` are bytes
-// (changes/changes-bytes.ts), except in the model.
+// `args`, `changes`, `value` and `error` are opaque here; the code that reads them checks them. `args` and `changes` are
+// bytes (a serialized array, and changes/changes-bytes.ts), except in the model.
 //
 // This file does not know in which order messages may come: follower.ts and server.ts do.
 
-/** The range of protocol versions that this code supports. */
-export const FOLLOW_PROTOCOLS: ProtocolRange = { oldest: 1, newest: 1 };
+/** The range of protocol versions that this code supports. Version 2 added marks of calls, and receipts of messages. */
+export const FOLLOW_PROTOCOLS: ProtocolRange = { oldest: 2, newest: 2 };
 
-/** A client may have this many unanswered calls at the server (our choice: it bounds the server's memory). */
+/** A client may have this many calls at the server whose outcomes it has not recorded (our choice: it bounds memory). */
 export const CALLS_IN_FLIGHT_MAX = 64;
+
+/** A follower sends no further call while the arguments of its unanswered ones have this many bytes (our choice). */
+export const CALL_BYTES_IN_FLIGHT_MAX = 2 ** 20;
 
 export interface ProtocolRange {
   readonly oldest: number;
@@ -40,6 +43,15 @@ export type FollowedOutcome =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'error'; readonly error: unknown }
   | { readonly kind: 'failed'; readonly code: CallFailureCode };
+
+/**
+ * A call's number, and the random number that its queue drew for it. Two queues that were one queue once, because files
+ * were copied or taken back, give the same numbers with other marks. The mark is null for a call of protocol 1.
+ */
+export interface MarkedNumber {
+  readonly n: number;
+  readonly mark: number | null;
+}
 
 export type NumberedOutcome = readonly [n: number, outcome: FollowedOutcome];
 
@@ -72,6 +84,7 @@ export interface FollowedCallMessage {
   readonly kind: 'call';
   /** The call's number. A client numbers its calls in order, without gaps, and never reuses a number. */
   readonly n: number;
+  readonly mark: number;
   readonly method: string;
   readonly args: unknown;
   /** True if the call may have been sent before, so that running it may have ended the server's instance. */
@@ -83,6 +96,24 @@ export interface FollowedCallMessage {
 export interface NextPartMessage {
   readonly kind: 'next';
   readonly copy: CopyMark;
+  /** The receipt of the part before it, as in `AckMessage`. */
+  readonly receipt: number | null;
+}
+
+/** Confirms a message that has asked for a receipt. */
+export interface AckMessage {
+  readonly kind: 'ack';
+  readonly ack: number;
+  /** The receipt of the newest message that the follower has read. */
+  readonly receipt: number;
+}
+
+/**
+ * A message that brings content. With a `receipt`, a random number, it asks the follower to send this number back once it
+ * has read the message. So a server knows how much a follower has not read, where a socket does not tell it.
+ */
+export interface Receipted {
+  readonly receipt: number | null;
 }
 
 /** The server accepts a hello with this message. */
@@ -91,6 +122,8 @@ export interface WelcomeMessage {
   readonly protocol: number;
   /** The version of the object's class. A follower whose class has another version makes no forecasts. */
   readonly version: number;
+  /** The newest call of this client that the server has received; number 0 if there is none. */
+  readonly received: MarkedNumber;
 }
 
 /** PROTOCOL: no common version. OBJECT_TOO_LARGE: the follower needs a snapshot, and the object is too large for one. */
@@ -105,7 +138,7 @@ export interface RejectedMessage {
 }
 
 /** Brings one part of a snapshot. `copy` counts this part. `progress` is about the fraction of the object sent before it, 0 to 1. */
-export interface PartMessage {
+export interface PartMessage extends Receipted {
   readonly kind: 'part';
   readonly copy: CopyMark;
   readonly progress: number;
@@ -124,7 +157,7 @@ export interface CallAnswers {
 }
 
 /** Brings the object's changes from one position to the next, with the outcomes of this client's calls that caused some of them. */
-export interface CutMessage extends CallAnswers {
+export interface CutMessage extends CallAnswers, Receipted {
   readonly kind: 'cut';
   readonly onto: CutBase;
   readonly to: Position;
@@ -132,11 +165,11 @@ export interface CutMessage extends CallAnswers {
 }
 
 /** Brings outcomes alone, when the object has not changed since the last message. */
-export interface EndedMessage extends CallAnswers {
+export interface EndedMessage extends CallAnswers, Receipted {
   readonly kind: 'ended';
 }
 
-export type MessageToServer = HelloMessage | NextPartMessage | FollowedCallMessage;
+export type MessageToServer = HelloMessage | NextPartMessage | FollowedCallMessage | AckMessage;
 export type MessageToFollower =
   | WelcomeMessage
   | RejectedMessage
@@ -148,6 +181,12 @@ export type MessageToFollower =
 export interface Transition<State, Effect> {
   readonly state: State;
   readonly effects: readonly Effect[];
+}
+
+/** Returns the newest version of the protocol that this code and a peer support; null if there is none. */
+export function commonProtocol(peer: ProtocolRange): number | null {
+  const newest = Math.min(peer.newest, FOLLOW_PROTOCOLS.newest);
+  return newest < Math.max(peer.oldest, FOLLOW_PROTOCOLS.oldest) ? null : newest;
 }
 
 export function isSamePosition(a: Position, b: Position | null): boolean {

@@ -2,19 +2,19 @@
 
 import { describe, expect, test } from 'vitest';
 import type { FollowedCallMessage, FollowedOutcome, HelloMessage, Position } from './messages.ts';
-import {
-  type ClientRecord,
-  type FollowerConnection,
-  type FollowServer,
-  type FollowServerEffect,
-  type FollowServerEvent,
-  openFollowServer,
-  stepFollowServer,
-} from './server.ts';
+import { openFollowServer, stepFollowServer } from './server.ts';
+import type { FollowServerEffect, FollowServerEvent } from './server-events.ts';
+import type { ClientRecord, FollowerConnection, FollowServer } from './server-state.ts';
+import { NOTHING_UNREAD } from './unread.ts';
 
 const at = (id: number, life = 7): Position => ({ id, life });
 const HEAD = at(5);
-const NEW: ClientRecord = { started: 0, last: 0, acked: 0, attempts: 0, outcomes: [] };
+const NEW: ClientRecord = {
+  ...{ started: 0, mark: null, last: 0, acked: 0 },
+  ...{ attempts: 0, outcomeBytes: [] },
+};
+/** The size of each outcome. */
+const BYTES = 10;
 const value = (of: number): FollowedOutcome => ({ kind: 'value', value: of });
 /** The record of a client whose calls up to `last` are answered, and up to `acked` acknowledged. */
 const answeredTo = (last: number, acked = 0): ClientRecord => ({
@@ -22,7 +22,7 @@ const answeredTo = (last: number, acked = 0): ClientRecord => ({
   started: last,
   last,
   acked,
-  outcomes: Array.from({ length: last - acked }, (_, i) => [acked + i + 1, value(acked + i + 1)]),
+  outcomeBytes: Array.from({ length: last - acked }, () => BYTES),
 });
 
 type Greeting = Partial<Omit<HelloMessage, 'kind'>> & {
@@ -39,7 +39,7 @@ const greets = (
   connection,
   message: {
     kind: 'hello',
-    protocol: { oldest: 1, newest: 1 },
+    protocol: { oldest: 2, newest: 2 },
     client,
     position: HEAD,
     copy: null,
@@ -55,6 +55,7 @@ const greets = (
 const call = (n: number, again = false, ack = 0): FollowedCallMessage => ({
   kind: 'call',
   n,
+  mark: 100 + n,
   method: 'add',
   args: [n],
   again,
@@ -64,6 +65,7 @@ const calls = (connection: number, ...given: Parameters<typeof call>): FollowSer
   kind: 'call',
   connection,
   message: call(...given),
+  bytes: 50,
   head: HEAD,
 });
 const ends = (
@@ -74,6 +76,7 @@ const ends = (
   kind: 'ended',
   client,
   outcome,
+  bytes: BYTES,
   head,
 });
 const pauses = (client: string, head = HEAD): FollowServerEvent => ({
@@ -107,24 +110,27 @@ function served(state: FollowServer, ...events: FollowServerEvent[]) {
 const serving = (...events: FollowServerEvent[]) => served(open().state, ...events);
 
 const close = (connection: number, reason: string) => ({ kind: 'close', connection, reason });
-const ended = (connection: number, last: number, ...outcomes: [number, FollowedOutcome][]) => ({
-  kind: 'send',
-  connection,
-  message: { kind: 'ended', last, outcomes },
+const ended = (connection: number, client: string, last: number, told = 0) => ({
+  ...{ kind: 'sendEnded', connection, client, told, last },
 });
-const welcome = (connection: number) => ({
+const welcome = (connection: number, n = 0, mark: number | null = null) => ({
   kind: 'send',
   connection,
-  message: { kind: 'welcome', protocol: 1, version: 3 },
+  message: { kind: 'welcome', protocol: 2, version: 3, received: { n, mark } },
 });
 const cut = (
   connection: number,
+  client: string,
   since: Position,
   to: Position,
   last = 0,
-  ...outcomes: [number, FollowedOutcome][]
-) => ({ kind: 'sendCut', connection, since, parts: null, to, last, outcomes });
-const recorded = (client: string, record: ClientRecord) => ({ kind: 'record', client, record });
+  told = 0,
+) => ({ kind: 'sendCut', connection, since, parts: null, to, client, told, last });
+const recorded = (
+  client: string,
+  record: ClientRecord,
+  outcome: FollowedOutcome | null = null,
+) => ({ kind: 'record', client, record, outcome });
 /** Returns the calls that these effects begin, as client and number: `A1`. */
 const begun = (effects: readonly FollowServerEffect[]) =>
   effects.flatMap((effect) => (effect.kind === 'run' ? [`${effect.client}${effect.call.n}`] : []));
@@ -133,30 +139,27 @@ describe('a hello', () => {
   test('[FOLW5] is answered with everything since its position, and all outcomes that are not acknowledged', () => {
     const record = answeredTo(3, 1);
     const known = serving(greets(1, 'A', { record, ack: 1 }));
-    expect(known.effects).toEqual([welcome(1), ended(1, 3, [2, value(2)], [3, value(3)])]);
+    expect(known.effects).toEqual([welcome(1, 3), ended(1, 'A', 3)]);
     const behind = serving(greets(1, 'A', { record, ack: 1, position: at(2) }));
-    expect(behind.effects).toEqual([
-      welcome(1),
-      cut(1, at(2), HEAD, 3, [2, value(2)], [3, value(3)]),
-    ]);
-    expect(serving(greets(1, 'A')).effects).toEqual([welcome(1), ended(1, 0)]);
+    expect(behind.effects).toEqual([welcome(1, 3), cut(1, 'A', at(2), HEAD, 3)]);
+    expect(serving(greets(1, 'A')).effects).toEqual([welcome(1), ended(1, 'A', 0)]);
   });
 
   test('[FOLS5] forgets the outcomes that it acknowledges, and keeps the later ones', () => {
     const { effects, state } = serving(greets(1, 'A', { record: answeredTo(3), ack: 2 }));
     const record = { ...answeredTo(3, 2), acked: 2 };
-    expect(effects).toEqual([recorded('A', record), welcome(1), ended(1, 3, [3, value(3)])]);
+    expect(effects).toEqual([recorded('A', record), welcome(1, 3), ended(1, 'A', 3)]);
     // An acknowledgement that is repeated stores nothing.
     expect(served(state, closes(1), greets(2, 'A', { record, ack: 2 })).kinds).toEqual([
       'send',
-      'send',
+      'sendEnded',
     ]);
   });
 
   test('[FOLS14] that acknowledges answers which a restore took back uses their numbers', () => {
     const { effects, state } = serving(greets(1, 'A', { record: answeredTo(3), ack: 5 }));
     const record = { ...NEW, started: 5, last: 5, acked: 5 };
-    expect(effects).toEqual([recorded('A', record), welcome(1), ended(1, 5)]);
+    expect(effects).toEqual([recorded('A', record), welcome(1, 5), ended(1, 'A', 5)]);
     expect(served(state, calls(1, 5)).effects).toEqual([]);
     expect(begun(served(state, calls(1, 6)).effects)).toEqual(['A6']);
   });
@@ -176,10 +179,10 @@ describe('a hello', () => {
 
   test('[FOLW7] needs a common version', () => {
     const ranges = [
-      [0, 0],
-      [2, 2],
+      [0, 1],
+      [3, 3],
     ].map(([oldest, newest]) => ({ oldest: oldest!, newest: newest! }));
-    const supported = { oldest: 1, newest: 1 };
+    const supported = { oldest: 2, newest: 2 };
     const message = { kind: 'rejected', reason: 'PROTOCOL', protocol: supported };
     for (const protocol of ranges) {
       const { effects, state } = serving(greets(1, 'A', { protocol }));
@@ -187,17 +190,17 @@ describe('a hello', () => {
       expect(state.connections.size + state.clients.size).toBe(0);
     }
     for (const [oldest, newest] of [
-      [0, 1],
-      [1, 9],
+      [0, 2],
+      [2, 9],
     ] as const) {
       const { effects } = serving(greets(1, 'A', { protocol: { oldest, newest } }));
-      expect(effects).toEqual([welcome(1), ended(1, 0)]);
+      expect(effects).toEqual([welcome(1), ended(1, 'A', 0)]);
     }
   });
 
   test('[FOLW8] ends the older connection of its client, and no other', () => {
     const { state, effects } = serving(greets(1, 'A'), greets(2, 'B'), greets(3, 'A'));
-    expect(effects).toEqual([close(1, 'REPLACED'), welcome(3), ended(3, 0)]);
+    expect(effects).toEqual([close(1, 'REPLACED'), welcome(3), ended(3, 'A', 0)]);
     expect(served(state, calls(1, 1)).effects).toEqual([close(1, 'HELLO_FIRST')]);
     expect(begun(served(state, calls(2, 1)).effects)).toEqual(['B1']);
   });
@@ -211,7 +214,7 @@ describe('a hello', () => {
 
   test('[FOLW15] with a known position is answered, however large the object is', () => {
     const { effects } = serving(greets(1, 'A', { canSnapshot: false }));
-    expect(effects).toEqual([welcome(1), ended(1, 0)]);
+    expect(effects).toEqual([welcome(1), ended(1, 'A', 0)]);
   });
 
   test('[FOLW6] [FOLW15] with a position that the object does not have is answered with a part, or rejected', () => {
@@ -230,7 +233,7 @@ describe('a hello', () => {
           message: {
             kind: 'rejected',
             reason: 'OBJECT_TOO_LARGE',
-            protocol: { oldest: 1, newest: 1 },
+            protocol: { oldest: 2, newest: 2 },
           },
         },
         close(1, 'OBJECT_TOO_LARGE'),
@@ -243,22 +246,22 @@ describe('calls', () => {
   test('[FOLS5] run in order, one of a client at a time, each with its record', () => {
     const first = serving(greets(1, 'A'), calls(1, 1));
     expect(first.effects).toEqual([
-      recorded('A', { ...NEW, started: 1 }),
+      recorded('A', { ...NEW, started: 1, mark: 101 }),
       { kind: 'run', client: 'A', call: call(1) },
     ]);
     const behind = served(first.state, pauses('A'), calls(1, 2), calls(1, 3));
     expect(behind.effects).toEqual([]);
     const second = served(behind.state, ends('A', value(10)));
-    const one: ClientRecord = { ...NEW, started: 1, last: 1, outcomes: [[1, value(10)]] };
+    const one: ClientRecord = { ...NEW, started: 1, mark: 101, last: 1, outcomeBytes: [BYTES] };
     expect(second.effects).toEqual([
-      recorded('A', one),
-      ended(1, 1, [1, value(10)]),
-      recorded('A', { ...one, started: 2 }),
+      recorded('A', one, value(10)),
+      ended(1, 'A', 1),
+      recorded('A', { ...one, started: 2, mark: 102 }),
       { kind: 'run', client: 'A', call: call(2) },
     ]);
     const third = served(second.state, ends('A', value(20)));
     // Each outcome is sent once on a connection.
-    expect(third.effects[1]).toEqual(ended(1, 2, [2, value(20)]));
+    expect(third.effects[1]).toEqual(ended(1, 'A', 2, 1));
     expect(begun(third.effects)).toEqual(['A3']);
   });
 
@@ -286,12 +289,13 @@ describe('calls', () => {
     expect(served(attempting.state, calls(1, 3, true)).effects).toEqual(gap);
   });
 
-  test('[FOLS10] of which more than 64 are unanswered close the connection', () => {
+  test('[FOLS10] of which more than 64 are not acknowledged close the connection', () => {
     let { state } = serving(greets(1, 'A', { record: answeredTo(9, 9), ack: 9 }), calls(1, 10));
     for (let n = 11; n <= 9 + 64; n++) state = served(state, calls(1, n)).state;
     expect(served(state, calls(1, 74)).effects).toEqual([close(1, 'TOO_MANY_CALLS')]);
-    const fewer = served(state, ends('A'), calls(1, 74));
-    expect(fewer.effects).toEqual([]);
+    const answered = served(state, ends('A')).state;
+    expect(served(answered, calls(1, 74)).effects).toEqual([close(1, 'TOO_MANY_CALLS')]);
+    expect(served(answered, calls(1, 74, false, 10)).kinds).toEqual(['record']);
   });
 
   test('[FOLS10] acknowledge, and may not acknowledge calls that are not answered', () => {
@@ -299,7 +303,7 @@ describe('calls', () => {
     const acknowledging = served(state, calls(1, 4, false, 2));
     expect(acknowledging.effects.slice(0, 2)).toEqual([
       recorded('A', { ...answeredTo(3, 2), acked: 2 }),
-      recorded('A', { ...answeredTo(3, 2), acked: 2, started: 4 }),
+      recorded('A', { ...answeredTo(3, 2), acked: 2, started: 4, mark: 104 }),
     ]);
     const ahead = served(acknowledging.state, calls(1, 5, false, 4));
     expect(ahead.effects).toEqual([close(1, 'ACK_AHEAD')]);
@@ -311,11 +315,11 @@ describe('calls', () => {
     expect([...state.clients.keys()]).toEqual(['A']);
     const second = served(state, ends('A'));
     expect(begun(second.effects)).toEqual(['A2']);
-    expect(second.kinds).not.toContain('send');
+    expect(second.kinds).not.toContain('sendEnded');
     expect(served(second.state, ends('A')).state.clients.size).toBe(0);
     // The client's next connection uses the record in memory, not the stored one.
     const back = served(second.state, greets(2, 'A', { record: NEW }));
-    expect(back.effects.at(-1)).toEqual(ended(2, 1, [1, value(1)]));
+    expect(back.effects.at(-1)).toEqual(ended(2, 'A', 1));
   });
 
   test('[FOLS5] that wait for the attempt of another client run, though their connection was lost', () => {
@@ -359,13 +363,13 @@ describe('an attempt', () => {
     expect(other.effects).toEqual([]);
     const run = served(other.state, stored('A'));
     expect(run.effects).toEqual([
-      recorded('A', { ...NEW, attempts: 3, started: 1 }),
+      recorded('A', { ...NEW, attempts: 3, started: 1, mark: 101 }),
       { kind: 'run', client: 'A', call: call(1, true) },
     ]);
     const after = served(run.state, ends('A'));
     // The attempts are counted for each call, not for each client.
     expect(after.effects[0]).toEqual(
-      recorded('A', { ...NEW, started: 1, last: 1, outcomes: [[1, value(1)]] }),
+      recorded('A', { ...NEW, started: 1, mark: 101, last: 1, outcomeBytes: [BYTES] }, value(1)),
     );
     expect(begun(after.effects)).toEqual(['B1']);
   });
@@ -381,10 +385,13 @@ describe('an attempt', () => {
     const { state } = served(blocked.state, calls(1, 1, true), calls(1, 2, true), calls(1, 3));
     const { effects } = served(state, stored('B'), ends('B'));
     const abandoned: FollowedOutcome = { kind: 'failed', code: 'CALL_ABANDONED' };
+    const begunRecord = { ...record, started: 1, mark: 101 };
+    const ended1 = { ...begunRecord, last: 1, attempts: 0, outcomeBytes: [expect.any(Number)] };
     expect(effects.slice(2)).toEqual([
-      recorded('A', { ...NEW, started: 1, last: 1, outcomes: [[1, abandoned]] }),
-      ended(1, 1, [1, abandoned]),
-      recorded('A', { started: 1, last: 1, acked: 0, attempts: 1, outcomes: [[1, abandoned]] }),
+      recorded('A', begunRecord),
+      recorded('A', ended1, abandoned),
+      ended(1, 'A', 1),
+      recorded('A', { ...ended1, attempts: 1 }),
       { kind: 'storeAttempt', client: 'A' },
     ]);
     const alone = serving(greets(1, 'A', { record }), greets(2, 'B'), calls(1, 1, true));
@@ -406,25 +413,28 @@ describe('connections', () => {
   test('[FOLS8] get the changes since their last message, each its own outcomes, and nothing twice', () => {
     const both = serving(greets(1, 'A'), greets(2, 'B'), calls(1, 1));
     const changed = served(both.state, changes(at(6)));
-    expect(changed.effects).toEqual([cut(1, HEAD, at(6)), cut(2, HEAD, at(6))]);
+    expect(changed.effects).toEqual([cut(1, 'A', HEAD, at(6)), cut(2, 'B', HEAD, at(6))]);
     expect(served(changed.state, changes(at(6))).effects).toEqual([]);
     const done = served(changed.state, ends('A', value(1), at(7)));
     expect(done.effects.slice(1)).toEqual([
-      cut(1, at(6), at(7), 1, [1, value(1)]),
-      cut(2, at(6), at(7)),
+      cut(1, 'A', at(6), at(7), 1),
+      cut(2, 'B', at(6), at(7)),
     ]);
     const other = served(done.state, changes(at(7, 8)));
-    expect(other.effects).toEqual([cut(1, at(7), at(7, 8), 1), cut(2, at(7), at(7, 8))]);
+    expect(other.effects).toEqual([
+      cut(1, 'A', at(7), at(7, 8), 1, 1),
+      cut(2, 'B', at(7), at(7, 8)),
+    ]);
     expect(served(other.state, closes(1), changes(at(9))).effects).toEqual([
-      cut(2, at(7, 8), at(9)),
+      cut(2, 'B', at(7, 8), at(9)),
     ]);
   });
 
   test('[FOLS8] get the writes of the first turn of a call when it pauses', () => {
     const { state } = serving(greets(1, 'A'), greets(2, 'B'), calls(1, 1));
     expect(served(state, pauses('A', at(6))).effects).toEqual([
-      cut(1, HEAD, at(6)),
-      cut(2, HEAD, at(6)),
+      cut(1, 'A', HEAD, at(6)),
+      cut(2, 'B', HEAD, at(6)),
     ]);
   });
 
@@ -433,21 +443,19 @@ describe('connections', () => {
     const next: FollowServerEvent = {
       kind: 'next',
       connection: 1,
-      message: { kind: 'next', copy: mark },
+      message: { kind: 'next', copy: mark, receipt: null },
       copyLives: { from: 7, at: 7 },
       head: at(8),
     };
     const record = answeredTo(2, 1);
     const copying = serving(greets(1, 'A', { record, ack: 1, position: null }), greets(2, 'B'));
     const meanwhile = served(copying.state, calls(1, 3), ends('A', value(3), at(7)));
-    expect(meanwhile.effects.slice(1)).toEqual([cut(2, HEAD, at(7))]);
+    expect(meanwhile.effects.slice(1)).toEqual([cut(2, 'B', HEAD, at(7))]);
     const { state, effects } = served(meanwhile.state, next);
-    expect(effects).toEqual([
-      { ...cut(1, at(5), at(8), 3, [2, value(2)], [3, value(3)]), parts: 2 },
-    ]);
+    expect(effects).toEqual([{ ...cut(1, 'A', at(5), at(8), 3), parts: 2 }]);
     expect(served(state, changes(at(9))).effects).toEqual([
-      cut(1, at(8), at(9), 3),
-      cut(2, at(7), at(9)),
+      cut(1, 'A', at(8), at(9), 3, 3),
+      cut(2, 'B', at(7), at(9)),
     ]);
   });
 
@@ -455,7 +463,7 @@ describe('connections', () => {
     const { state } = serving(greets(1, 'A'), closes(1));
     expect(state.connections.size + state.clients.size).toBe(0);
     expect(served(state, calls(1, 1)).effects).toEqual([close(1, 'HELLO_FIRST')]);
-    expect(served(state, greets(1, 'A')).effects).toEqual([welcome(1), ended(1, 0)]);
+    expect(served(state, greets(1, 'A')).effects).toEqual([welcome(1), ended(1, 'A', 0)]);
   });
 });
 
@@ -471,7 +479,7 @@ describe('a snapshot', () => {
   const asks = (parts: number, from: Life = 7, of: Life = 7): FollowServerEvent => ({
     kind: 'next',
     connection: 1,
-    message: { kind: 'next', copy: mark(parts) },
+    message: { kind: 'next', copy: mark(parts), receipt: null },
     copyLives: { from, at: of },
     head: NOW,
   });
@@ -489,7 +497,7 @@ describe('a snapshot', () => {
   });
 
   test('[FOLW17] goes on after the parts of the follower; a cut of all later writes follows the last part', () => {
-    const cutAfter = { ...cut(1, BEGUN, NOW), parts: 2 };
+    const cutAfter = { ...cut(1, 'A', BEGUN, NOW), parts: 2 };
     expect(served(copying(), asks(1)).effects).toEqual([part(BEGUN, 1, 'after 1')]);
     expect(served(copying(), asks(2)).effects).toEqual([cutAfter]);
     expect(serving(returns(1)).effects).toEqual([welcome(1), part(BEGUN, 1, 'after 1')]);
@@ -524,6 +532,7 @@ describe('a server that is opened', () => {
     client,
     sent,
     told,
+    unread: NOTHING_UNREAD,
   });
 
   test('[FOLS12] tells the connections of the instance before the changes and outcomes that they lack', () => {
@@ -535,7 +544,7 @@ describe('a server that is opened', () => {
       [4, connection('D', HEAD, 0)],
     ]);
     const { state, effects } = open(records, connections);
-    expect(effects).toEqual([ended(1, 3, [3, value(3)]), cut(2, at(4), HEAD, 2)]);
+    expect(effects).toEqual([ended(1, 'A', 3, 2), cut(2, 'B', at(4), HEAD, 2, 2)]);
     expect(state.version).toBe(3);
     expect(begun(served(state, calls(2, 3, false, 2)).effects)).toEqual(['B3']);
     expect(begun(served(state, calls(4, 1)).effects)).toEqual(['D1']);
@@ -545,20 +554,185 @@ describe('a server that is opened', () => {
     const interrupted: FollowedOutcome = { kind: 'failed', code: 'CALL_INTERRUPTED' };
     const records = { A: { ...answeredTo(2, 1), started: 3 }, B: answeredTo(1) };
     const { state, effects } = open(records, new Map([[1, connection('A', HEAD, 2)]]));
-    expect(effects).toEqual([
-      recorded('A', {
-        ...answeredTo(2, 1),
-        started: 3,
-        last: 3,
-        outcomes: [
-          [2, value(2)],
-          [3, interrupted],
-        ],
-      }),
-      ended(1, 3, [3, interrupted]),
-    ]);
+    const record = {
+      ...{ ...answeredTo(2, 1), started: 3, last: 3 },
+      outcomeBytes: [BYTES, expect.any(Number)],
+    };
+    expect(effects).toEqual([recorded('A', record, interrupted), ended(1, 'A', 3, 2)]);
     expect([...state.clients.keys()]).toEqual(['A']);
     expect(served(state, calls(1, 3, true)).effects).toEqual([]);
     expect(begun(served(state, calls(1, 4)).effects)).toEqual(['A4']);
+  });
+});
+
+describe('memory', () => {
+  const MIB = 2 ** 20;
+  const sized = (connection: number, n: number, bytes: number, ack = 0): FollowServerEvent => ({
+    ...(calls(connection, n, false, ack) as Extract<FollowServerEvent, { kind: 'call' }>),
+    bytes,
+  });
+  const sent = (connection: number, bytes: number, receipt: number | null): FollowServerEvent => ({
+    ...{ kind: 'sent', connection, bytes, receipt, head: HEAD },
+  });
+  const acks = (connection: number, receipt: number, ack = 0): FollowServerEvent => ({
+    ...{ kind: 'ack', connection, message: { kind: 'ack', ack, receipt }, head: HEAD },
+  });
+  const endsWith = (client: string, bytes: number): FollowServerEvent => ({
+    ...(ends(client) as Extract<FollowServerEvent, { kind: 'ended' }>),
+    bytes,
+  });
+  const closed = (effects: readonly FollowServerEffect[]) =>
+    effects.flatMap((one) => (one.kind === 'close' ? [`${one.connection} ${one.reason}`] : []));
+
+  test('[FOLS15] a client whose unacknowledged outcomes have 1 MiB waits with its next call, and no other client', () => {
+    const two = serving(greets(1, 'A'), greets(2, 'B'), calls(1, 1), calls(1, 2));
+    expect(begun(served(two.state, endsWith('A', MIB - 1)).effects)).toEqual(['A2']);
+    const full = served(two.state, endsWith('A', MIB));
+    expect(begun(full.effects)).toEqual([]);
+    expect(begun(served(full.state, calls(1, 3)).effects)).toEqual([]);
+    expect(begun(served(full.state, calls(2, 1)).effects)).toEqual(['B1']);
+    const free = served(full.state, acks(1, 0, 1));
+    expect(begun(free.effects)).toEqual(['A2']);
+    // The wait outlives a new connection, whose hello acknowledges nothing.
+    const back = served(full.state, closes(1), greets(3, 'A'));
+    expect(begun(back.effects)).toEqual([]);
+    expect(begun(served(back.state, acks(3, 0, 1)).effects)).toEqual(['A2']);
+  });
+
+  test('[FOLS15] calls of a client that wait with more bytes than a follower may send close its connection', () => {
+    const { state } = serving(greets(1, 'A'), calls(1, 1), sized(1, 2, MIB), sized(1, 3, MIB));
+    expect(closed(served(state, sized(1, 4, MIB)).effects)).toEqual(['1 TOO_MANY_CALLS']);
+    // The calls that were taken still run.
+    const { state: after } = served(state, sized(1, 4, MIB));
+    expect(begun(served(after, ends('A')).effects)).toEqual(['A2']);
+  });
+
+  test('[FOLS15] beyond 16 MiB of waiting calls, the client with most of them loses its own, and sends them again', () => {
+    const names = [...'abcdefghijkl'];
+    const greetings = names.map((client, i) => greets(i + 1, client));
+    let { state } = serving(greets(99, 'z'), calls(99, 1, true), ...greetings);
+    const others = names.slice(1).map((_, i) => sized(i + 2, 1, 1_300_000));
+    ({ state } = served(state, ...others, sized(1, 1, 1_000_000), sized(1, 2, 800_000)));
+    const over = served(state, sized(2, 2, 700_000));
+    expect(closed(over.effects)).toEqual(['2 TOO_MANY_CALLS']);
+    expect(over.state.waitingBytes).toBeLessThan(16 * MIB);
+    const again = served(over.state, greets(50, 'b'), sized(50, 1, 100));
+    expect(closed(again.effects)).toEqual([]);
+    // All calls run in the end, those of the closed client too.
+    const order: string[] = [];
+    let next = served(again.state, stored('z')).state;
+    for (let client = 'z', i = 0; i < 20; i++) {
+      const step = served(next, ends(client));
+      next = step.state;
+      const [first] = begun(step.effects);
+      if (first === undefined) break;
+      order.push(first);
+      client = first.slice(0, -1);
+    }
+    expect(order.sort()).toEqual([...names.map((name) => `${name}1`), 'a2'].sort());
+    expect(next.waitingBytes).toBe(0);
+  });
+
+  test('[FOLW18] a follower that has not read 1 MiB is sent nothing more, and everything after its receipt', () => {
+    const { state } = serving(greets(1, 'A'), greets(2, 'B'), sent(1, MIB - 1, 5));
+    expect(served(state, changes(at(6))).effects).toEqual([
+      cut(1, 'A', HEAD, at(6)),
+      cut(2, 'B', HEAD, at(6)),
+    ]);
+    const full = served(state, sent(1, 1, null));
+    const held = served(full.state, changes(at(6)), changes(at(7)));
+    expect(held.effects).toEqual([cut(2, 'B', at(6), at(7))]);
+    for (const wrong of [4, 6, 0]) expect(served(held.state, acks(1, wrong)).effects).toEqual([]);
+    const free = served(held.state, { ...acks(1, 5), head: at(7) });
+    expect(free.effects).toEqual([cut(1, 'A', HEAD, at(7))]);
+  });
+
+  test('[FOLW18] a receipt confirms its message and those before it', () => {
+    const { state } = serving(
+      greets(1, 'A'),
+      ...[sent(1, 300_000, 1), sent(1, 300_000, 2), sent(1, 300_000, 3), sent(1, 50, null)],
+    );
+    expect(state.unreadBytes).toBe(900_050);
+    expect(served(state, acks(1, 2)).state.unreadBytes).toBe(300_050);
+    expect(served(state, acks(1, 3)).state.unreadBytes).toBe(50);
+    expect(served(state, acks(1, 1), acks(1, 1), acks(1, 3)).state.unreadBytes).toBe(50);
+    expect(served(state, closes(1)).state.unreadBytes).toBe(0);
+  });
+
+  test('[FOLW18] a follower that asks for a part before it has read the last ones is closed', () => {
+    const asks = (receipt: number | null): FollowServerEvent => ({
+      kind: 'next',
+      connection: 1,
+      message: { kind: 'next', copy: { from: HEAD, at: HEAD, parts: 1, next: 'x' }, receipt },
+      copyLives: { from: 7, at: 7 },
+      head: HEAD,
+    });
+    const copying = serving(greets(1, 'A', { position: null, lifeAtPosition: null }));
+    const { state } = served(copying.state, sent(1, MIB, 9));
+    expect(closed(served(state, asks(null)).effects)).toEqual(['1 NOT_READING']);
+    expect(closed(served(state, asks(8)).effects)).toEqual(['1 NOT_READING']);
+    expect(served(state, asks(9)).kinds).toEqual(['sendPart']);
+  });
+
+  test('[FOLW18] beyond 32 MiB of unread messages, the follower with most of them is closed', () => {
+    const greetings = Array.from({ length: 40 }, (_, i) => greets(i, `c${i}`));
+    const { state } = serving(...greetings, ...greetings.map((_, i) => sent(i, 800_000, 1)));
+    expect(state.unreadBytes).toBe(32_000_000);
+    const over = served(state, sent(7, 100_000, 2), sent(8, 2 * MIB, 2));
+    expect(closed(over.effects)).toEqual(['8 NOT_READING']);
+    expect(over.state.unreadBytes).toBe(32_000_000 - 800_000 + 100_000);
+  });
+
+  test('[FOLW17] changes that are too large for one message come as a snapshot, or close the connection', () => {
+    const large = (canSnapshot: boolean): FollowServerEvent => ({
+      ...{ kind: 'cutTooLarge', connection: 1, canSnapshot, head: at(6) },
+    });
+    const { state } = serving(greets(1, 'A', { record: answeredTo(2, 1) }), changes(at(6)));
+    const begins = {
+      kind: 'sendPart',
+      connection: 1,
+      from: at(6),
+      at: at(6),
+      parts: 0,
+      after: null,
+    };
+    const snapshot = served(state, large(true));
+    expect(snapshot.effects).toEqual([begins]);
+    const last: FollowServerEvent = {
+      kind: 'next',
+      connection: 1,
+      message: {
+        kind: 'next',
+        copy: { from: at(6), at: at(6), parts: 1, next: null },
+        receipt: null,
+      },
+      copyLives: { from: 7, at: 7 },
+      head: at(6),
+    };
+    // All outcomes come with the cut after the last part.
+    expect(served(snapshot.state, last).effects).toEqual([
+      { ...cut(1, 'A', at(6), at(6), 2), parts: 1 },
+    ]);
+    expect(closed(served(state, large(false)).effects)).toEqual(['1 OBJECT_TOO_LARGE']);
+  });
+});
+
+describe('the newest received call', () => {
+  test('[FOLP35] is told in the welcome with its mark: answered, running or waiting', () => {
+    const record = { ...answeredTo(3, 3), mark: 103 };
+    const greeting = { record, ack: 3 };
+    expect(serving(greets(1, 'A', greeting)).effects[0]).toEqual(welcome(1, 3, 103));
+    const running = serving(greets(1, 'A', greeting), calls(1, 4), pauses('A'));
+    expect(served(running.state, greets(2, 'A', { ack: 3 })).effects[1]).toEqual(
+      welcome(2, 4, 104),
+    );
+    const waiting = served(running.state, calls(1, 5));
+    expect(served(waiting.state, greets(2, 'A', { ack: 3 })).effects[1]).toEqual(
+      welcome(2, 5, 105),
+    );
+    const attempted = serving(greets(1, 'A', greeting), calls(1, 4, true));
+    expect(served(attempted.state, greets(2, 'A', { ack: 3 })).effects[1]).toEqual(
+      welcome(2, 4, 104),
+    );
   });
 });

@@ -10,173 +10,78 @@
 //   a call runs at most once, unless the object is restored; calls of a client run in the order of their numbers
 //   a cut and the outcomes of the calls that caused it are one message
 //   an outcome is stored until its client has acknowledged it
+//   what a client may fill is bounded, for each client and for all together: calls that wait, outcomes that are not
+//   acknowledged, and messages that are not read
 //
 // This file does not know how calls run, how changes are captured, who may follow, nor the time.
 
+import { assert } from '@ctx-storage/core/errors';
 import {
+  CALL_BYTES_IN_FLIGHT_MAX,
   CALLS_IN_FLIGHT_MAX,
-  type CallAnswers,
+  type CallFailureCode,
   type CopyMark,
+  commonProtocol,
   FOLLOW_PROTOCOLS,
   type FollowedCallMessage,
   type FollowedOutcome,
-  type HelloMessage,
   isSamePosition,
+  type MarkedNumber,
   type MessageToFollower,
-  type NextPartMessage,
-  type NumberedOutcome,
   type Position,
   type RejectReason,
   type Transition,
 } from './messages.ts';
-
-/** The stored progress of one client's calls. Invariant: acked <= last <= started. */
-export interface ClientRecord {
-  /** The last call whose first turn was committed. */
-  readonly started: number;
-  /** The last call that was answered. */
-  readonly last: number;
-  /** The last call whose outcome the client has recorded. */
-  readonly acked: number;
-  /** How often the call after `started` was tried again, after an instance may have ended because of it. */
-  readonly attempts: number;
-  /** The outcomes of the calls after `acked`, up to `last`. */
-  readonly outcomes: readonly NumberedOutcome[];
-}
-
-export type CallRun =
-  | { readonly kind: 'idle' }
-  /** The raised count of attempts is being stored, so that the next instance knows it; then the call runs. */
-  | { readonly kind: 'attempting'; readonly call: FollowedCallMessage }
-  | { readonly kind: 'running' };
-
-export interface FollowClient {
-  readonly record: ClientRecord;
-  readonly run: CallRun;
-  /** The calls that were received and have not lastBegun. */
-  readonly waiting: readonly FollowedCallMessage[];
-}
-
-/** The state of one connection. It is plain data: hibernation stores it in the attachment of the socket. */
-export interface FollowerConnection {
-  readonly client: string;
-  /** The follower was sent the object up to this position; null while it asks for the parts of a snapshot. */
-  readonly sent: Position | null;
-  /** The follower was sent the outcomes of its calls up to this number. */
-  readonly told: number;
-}
-
-export interface FollowServer {
-  /** The version of the object's class. */
-  readonly version: number;
-  /** The clients that have a connection or an unfinished call. */
-  readonly clients: ReadonlyMap<string, FollowClient>;
-  readonly connections: ReadonlyMap<number, FollowerConnection>;
-}
-
-/** The state from which an instance starts. Its connections are those that outlived an idle instance. */
-export interface StoredFollowServer extends Pick<FollowServer, 'version' | 'connections'> {
-  readonly head: Position;
-  /** The records of the clients that have a connection, or a call that an earlier instance began and did not end. */
-  readonly records: ReadonlyMap<string, ClientRecord>;
-}
-
-/** Every event tells `head`, the position of the object including the changes of the event. */
-export type FollowServerEvent = { readonly head: Position } & (
-  | {
-      readonly kind: 'hello';
-      readonly connection: number;
-      readonly message: HelloMessage;
-      /** The client's stored record; null if the client is new. */
-      readonly record: ClientRecord | null;
-      /** The life of the note that the client's position names; null if there is no such note, or no longer. */
-      readonly lifeAtPosition: number | null;
-      readonly copyLives: CopyLives | null;
-      /** True if the object is small enough for a snapshot. */
-      readonly canSnapshot: boolean;
-    }
-  /** The follower asks for the part after its mark; or the caller has sent the last part, after which a cut follows. */
-  | {
-      readonly kind: 'next';
-      readonly connection: number;
-      readonly message: NextPartMessage;
-      readonly copyLives: CopyLives | null;
-    }
-  | { readonly kind: 'call'; readonly connection: number; readonly message: FollowedCallMessage }
-  | { readonly kind: 'attemptStored'; readonly client: string }
-  | { readonly kind: 'ended'; readonly client: string; readonly outcome: FollowedOutcome }
-  /** The first turn of a call has ended, but the call has not. */
-  | { readonly kind: 'paused'; readonly client: string }
-  /** A later turn of a call, an alarm, or another caller has changed the object. */
-  | { readonly kind: 'changed' }
-  | { readonly kind: 'closed'; readonly connection: number }
-);
-
-/**
- * The lives of the notes that the positions `from` and `at` of an unfinished snapshot name; null for a note that does not
- * exist. The whole is null if there is no snapshot to continue, or the tables have changed since it began.
- */
-export type CopyLives = Readonly<Record<'from' | 'at', number | null>>;
-
-export type FollowServerEffect =
-  /** Stores the client's record. */
-  | { readonly kind: 'record'; readonly client: string; readonly record: ClientRecord }
-  /** Makes the client's record durable in a transaction of its own, then delivers `attemptStored`. */
-  | { readonly kind: 'storeAttempt'; readonly client: string }
-  /** Calls the method, and delivers `ended` or `paused`. */
-  | { readonly kind: 'run'; readonly client: string; readonly call: FollowedCallMessage }
-  | { readonly kind: 'send'; readonly connection: number; readonly message: MessageToFollower }
-  /**
-   * Sends a cut: the present content of everything that was written after `since`. It applies to a base at `since`, or,
-   * if `parts` is a number, to that many parts of a snapshot that began at `since`.
-   */
-  | ({
-      readonly kind: 'sendCut';
-      readonly connection: number;
-      readonly since: Position;
-      readonly parts: number | null;
-    } & Answers)
-  /** Reads and sends the part of a snapshot after the first `parts` ones. After the last part, delivers `next` itself. */
-  | {
-      readonly kind: 'sendPart';
-      readonly connection: number;
-      readonly from: Position;
-      readonly at: Position;
-      readonly parts: number;
-      /** The place where the part begins; null for the first part. */
-      readonly after: unknown;
-    }
-  | { readonly kind: 'close'; readonly connection: number; readonly reason: CloseReason };
-
-type Answers = CallAnswers & { readonly to: Position };
-
-export type CloseReason =
-  | RejectReason
-  | 'HELLO_FIRST'
-  | 'HELLO_TWICE'
-  | 'CALL_GAP'
-  | 'TOO_MANY_CALLS'
-  | 'ACK_AHEAD'
-  /** The follower asks for a part while no snapshot is being sent. */
-  | 'NOT_COPYING'
-  /** The client has a newer connection. */
-  | 'REPLACED';
+import type {
+  Answers,
+  CloseReason,
+  CopyLives,
+  FollowServerEffect,
+  FollowServerEvent,
+} from './server-events.ts';
+import type {
+  ClientRecord,
+  FollowClient,
+  FollowerConnection,
+  FollowServer,
+  StoredFollowServer,
+  WaitingCall,
+} from './server-state.ts';
+import { isUnreadFull, NOTHING_UNREAD, unreadBytes, withReceipt, withSent } from './unread.ts';
 
 type Step = Transition<FollowServer, FollowServerEffect>;
 type EventOf<Kind> = Extract<FollowServerEvent, { kind: Kind }>;
 
 /** How often a call that may have ended the instance is tried again (our choice: the cause may lie outside of the call). */
 export const ATTEMPTS_MAX = 3;
-const NEW_RECORD: ClientRecord = { started: 0, last: 0, acked: 0, attempts: 0, outcomes: [] };
+
+// The bounds of memory (our choice: an instance of workerd has 128 MB).
+/** A client's next call does not begin while its unacknowledged outcomes have this many bytes. */
+export const OUTCOME_BYTES_MAX = 2 ** 20;
+/** A follower that sends no more than it may has fewer bytes waiting: besides arguments, a message has a method's name. */
+export const WAITING_BYTES_MAX = 2 * CALL_BYTES_IN_FLIGHT_MAX + CALLS_IN_FLIGHT_MAX * 4096;
+/** Beyond this, the client with the most waiting bytes loses its calls, which its follower sends again. */
+export const ALL_WAITING_BYTES_MAX = 16 * 2 ** 20;
+/** Beyond this, the connection with the most unread bytes is closed. */
+export const ALL_UNREAD_BYTES_MAX = 32 * 2 ** 20;
+/** About how many bytes the outcome of a call takes that did not end by itself. */
+const FAILURE_BYTES = 64;
+
+const NEW_RECORD: ClientRecord = {
+  ...{ started: 0, mark: null, last: 0, acked: 0 },
+  ...{ attempts: 0, outcomeBytes: [] },
+};
 
 export function openFollowServer(stored: StoredFollowServer): Step {
   const { head, records, connections } = stored;
   const clients = new Map<string, FollowClient>();
   for (const { client } of connections.values()) clients.set(client, newClient(null));
   for (const [client, record] of records) clients.set(client, newClient(record));
-  const builder = new StepBuilder({ ...stored, clients }, head);
+  const unread = sumOf([...connections.values()], ({ unread }) => unreadBytes(unread));
+  const state = { ...stored, clients, unreadBytes: unread, waitingBytes: 0 };
+  const builder = new StepBuilder(state, head);
   for (const [client, { started, last }] of records) {
-    if (started > last) builder.answer(client, { kind: 'failed', code: 'CALL_INTERRUPTED' });
+    if (started > last) builder.fail(client, 'CALL_INTERRUPTED');
   }
   builder.sendUpdates();
   return builder.done();
@@ -194,11 +99,20 @@ export function stepFollowServer(state: FollowServer, event: FollowServerEvent):
     case 'call':
       builder.call(event);
       break;
+    case 'ack':
+      builder.ack(event);
+      break;
+    case 'sent':
+      builder.sent(event);
+      break;
+    case 'cutTooLarge':
+      builder.beginSnapshot(event);
+      break;
     case 'attemptStored':
       builder.attemptStored(event.client);
       break;
     case 'ended':
-      builder.answer(event.client, event.outcome);
+      builder.answer(event.client, event.outcome, event.bytes);
       builder.runNext(event.client);
       break;
     case 'paused':
@@ -222,12 +136,16 @@ class StepBuilder {
   readonly #clients: Map<string, FollowClient>;
   readonly #connections: Map<number, FollowerConnection>;
   readonly #effects: FollowServerEffect[] = [];
+  #unreadBytes: number;
+  #waitingBytes: number;
 
-  constructor({ version, clients, connections }: FollowServer, head: Position) {
-    this.#version = version;
+  constructor(state: FollowServer, head: Position) {
+    this.#version = state.version;
     this.#head = head;
-    this.#clients = new Map(clients);
-    this.#connections = new Map(connections);
+    this.#clients = new Map(state.clients);
+    this.#connections = new Map(state.connections);
+    this.#unreadBytes = state.unreadBytes;
+    this.#waitingBytes = state.waitingBytes;
   }
 
   done(): Step {
@@ -237,18 +155,24 @@ class StepBuilder {
       const isBusy = run.kind !== 'idle' || waiting.length > 0;
       if (!isBusy && !connected.has(client)) this.#clients.delete(client);
     }
-    const version = this.#version;
-    const state = { version, clients: this.#clients, connections: this.#connections };
-    return { state, effects: this.#effects };
+    const [unreadBytes, waitingBytes] = [this.#unreadBytes, this.#waitingBytes];
+    assert(unreadBytes >= 0 && waitingBytes >= 0, 'more bytes left the queues than were counted');
+    return {
+      state: {
+        version: this.#version,
+        clients: this.#clients,
+        connections: this.#connections,
+        ...{ unreadBytes, waitingBytes },
+      },
+      effects: this.#effects,
+    };
   }
 
   hello({ connection, message, record, lifeAtPosition, copyLives, canSnapshot }: EventOf<'hello'>) {
     const { client, protocol, position, ack } = message;
     if (this.#connections.has(connection)) return this.#close(connection, 'HELLO_TWICE');
-    const newest = Math.min(protocol.newest, FOLLOW_PROTOCOLS.newest);
-    if (newest < Math.max(protocol.oldest, FOLLOW_PROTOCOLS.oldest)) {
-      return this.#reject(connection, 'PROTOCOL');
-    }
+    const newest = commonProtocol(protocol);
+    if (newest === null) return this.#reject(connection, 'PROTOCOL');
     const isKnown = position !== null && lifeAtPosition === position.life;
     const copy = resumableCopy(message.copy, copyLives);
     if (!isKnown && copy === null && !canSnapshot) {
@@ -259,21 +183,40 @@ class StepBuilder {
     }
     if (!this.#clients.has(client)) this.#clients.set(client, newClient(record));
     if (!this.#acknowledge(client, ack)) return this.#close(connection, 'ACK_AHEAD');
-    this.#send(connection, { kind: 'welcome', protocol: newest, version: this.#version });
-    if (isKnown) {
-      this.#connections.set(connection, { client, sent: position, told: 0 });
-      this.#sendUpdate(connection, true);
-    } else {
-      this.#connections.set(connection, { client, sent: null, told: 0 });
-      this.#continueSnapshot(connection, copy);
-    }
+    const received = this.#newestReceived(client);
+    this.#send(connection, { kind: 'welcome', protocol: newest, version: this.#version, received });
+    const unread = NOTHING_UNREAD;
+    const sent = isKnown ? position : null;
+    this.#connections.set(connection, { client, sent, told: 0, unread });
+    if (isKnown) this.#sendUpdate(connection, true);
+    else this.#continueSnapshot(connection, copy);
+  }
+
+  #newestReceived(client: string): MarkedNumber {
+    const { record, run, waiting } = this.#clients.get(client)!;
+    const newest = waiting.at(-1)?.message ?? (run.kind === 'attempting' ? run.call : null);
+    const { n, mark } = newest ?? { n: record.started, mark: record.mark };
+    return { n, mark };
   }
 
   next({ connection, message, copyLives }: EventOf<'next'>) {
     const known = this.#connections.get(connection);
     if (known === undefined) return this.#close(connection, 'HELLO_FIRST');
     if (known.sent !== null) return this.#close(connection, 'NOT_COPYING');
+    if (message.receipt !== null) this.#confirm(connection, message.receipt);
+    const isEarly = isUnreadFull(this.#connections.get(connection)!.unread);
+    // The caller asks for the cut after the last part itself, before the follower can have read that part.
+    if (isEarly && message.copy.next !== null) return this.#close(connection, 'NOT_READING');
     this.#continueSnapshot(connection, resumableCopy(message.copy, copyLives));
+  }
+
+  /** Sends a snapshot to a follower whose changes are too large for one message. */
+  beginSnapshot({ connection, canSnapshot }: EventOf<'cutTooLarge'>) {
+    const known = this.#connections.get(connection);
+    if (known === undefined) return;
+    if (!canSnapshot) return this.#reject(connection, 'OBJECT_TOO_LARGE');
+    this.#connections.set(connection, { ...known, sent: null, told: 0 });
+    this.#continueSnapshot(connection, null);
   }
 
   /** Sends the next part of a snapshot, or the cut after its last part. If `copy` is null, a new snapshot begins. */
@@ -282,7 +225,8 @@ class StepBuilder {
       const { client } = this.#connections.get(connection)!;
       const { from: since, parts } = copy;
       const answers = this.#takeAnswers(connection, client, 0);
-      this.#effects.push({ kind: 'sendCut', connection, since, parts, ...answers });
+      const to = this.#head;
+      this.#effects.push({ kind: 'sendCut', connection, since, parts, to, ...answers });
     } else {
       const at = this.#head;
       const { from, parts, next: after } = copy ?? { from: at, parts: 0, next: null };
@@ -290,20 +234,59 @@ class StepBuilder {
     }
   }
 
-  call({ connection, message }: EventOf<'call'>) {
+  call({ connection, message, bytes }: EventOf<'call'>) {
     const client = this.#connections.get(connection)?.client;
     if (client === undefined) return this.#close(connection, 'HELLO_FIRST');
     const { n, ack } = message;
     if (!this.#acknowledge(client, ack)) return this.#close(connection, 'ACK_AHEAD');
-    const { record, waiting, run } = this.#clients.get(client)!;
-    const lastBegun = run.kind === 'attempting' ? run.call.n : record.started;
-    const received = waiting.at(-1)?.n ?? lastBegun;
+    const { record, waiting } = this.#clients.get(client)!;
+    const { n: received } = this.#newestReceived(client);
     // The call was received before: its outcome was sent on this connection, or will be when the call ends.
     if (n <= received) return;
     if (n > received + 1) return this.#close(connection, 'CALL_GAP');
-    if (n - record.last > CALLS_IN_FLIGHT_MAX) return this.#close(connection, 'TOO_MANY_CALLS');
-    this.#change(client, { waiting: [...waiting, message] });
+    const waitingBytes = bytesOf(waiting) + bytes;
+    if (n - record.acked > CALLS_IN_FLIGHT_MAX || waitingBytes > WAITING_BYTES_MAX) {
+      return this.#close(connection, 'TOO_MANY_CALLS');
+    }
+    this.#setWaiting(client, [...waiting, { message, bytes }]);
+    if (this.#waitingBytes > ALL_WAITING_BYTES_MAX) this.#dropMostWaiting();
     this.runNext(client);
+  }
+
+  /** Drops the waiting calls of the client that has most of them, and closes its connection, so that it sends them again. */
+  #dropMostWaiting(): void {
+    const [client] = largest(this.#clients, ({ waiting }) => bytesOf(waiting));
+    this.#setWaiting(client, []);
+    for (const [connection, to] of this.#connections) {
+      if (to.client === client) this.#close(connection, 'TOO_MANY_CALLS');
+    }
+  }
+
+  ack({ connection, message: { ack, receipt } }: EventOf<'ack'>) {
+    const client = this.#connections.get(connection)?.client;
+    if (client === undefined) return this.#close(connection, 'HELLO_FIRST');
+    if (!this.#acknowledge(client, ack)) return this.#close(connection, 'ACK_AHEAD');
+    this.#confirm(connection, receipt);
+    this.#sendUpdate(connection, false);
+    this.runNext(client);
+  }
+
+  sent({ connection, bytes, receipt }: EventOf<'sent'>): void {
+    const known = this.#connections.get(connection);
+    if (known === undefined) return;
+    this.#connections.set(connection, { ...known, unread: withSent(known.unread, bytes, receipt) });
+    this.#unreadBytes += bytes;
+    while (this.#unreadBytes > ALL_UNREAD_BYTES_MAX) {
+      const [most] = largest(this.#connections, ({ unread }) => unreadBytes(unread));
+      this.#close(most, 'NOT_READING');
+    }
+  }
+
+  #confirm(connection: number, receipt: number): void {
+    const known = this.#connections.get(connection)!;
+    const unread = withReceipt(known.unread, receipt);
+    this.#connections.set(connection, { ...known, unread });
+    this.#unreadBytes -= unreadBytes(known.unread) - unreadBytes(unread);
   }
 
   #reject(connection: number, reason: RejectReason) {
@@ -316,23 +299,28 @@ class StepBuilder {
     if (run.kind === 'attempting') this.#run(client, run.call);
   }
 
-  /** Records and sends the outcome of the client's first unanswered call. */
-  answer(client: string, outcome: FollowedOutcome): void {
+  fail(client: string, code: CallFailureCode): void {
+    this.answer(client, { kind: 'failed', code }, FAILURE_BYTES);
+  }
+
+  /** Records and sends the outcome of the client's first unanswered call, whose record has its mark. */
+  answer(client: string, outcome: FollowedOutcome, bytes: number): void {
     const { record } = this.#clients.get(client)!;
     const n = record.last + 1;
-    const outcomes: readonly NumberedOutcome[] = [...record.outcomes, [n, outcome]];
+    assert(n === record.started, 'a call was answered that had not begun');
+    const outcomeBytes = [...record.outcomeBytes, bytes];
     this.#change(client, { run: { kind: 'idle' } });
-    this.#record(client, { ...record, started: n, last: n, attempts: 0, outcomes });
+    this.#record(client, { ...record, last: n, attempts: 0, outcomeBytes }, outcome);
     this.sendUpdates();
   }
 
   /** Begins one waiting call, of the next client in turn. When that call ends or pauses, the next one begins. */
   runNext(after: string): void {
+    // An attempted call may end the instance. No other call runs meanwhile, so the culprit is known.
+    if ([...this.#clients.values()].some(({ run }) => run.kind === 'attempting')) return;
     const names = [...this.#clients.keys()];
     const turn = names.indexOf(after) + 1;
     for (const client of [...names.slice(turn), ...names.slice(0, turn)]) {
-      // An attempted call may end the instance. No other call runs meanwhile, so the culprit is known.
-      if ([...this.#clients.values()].some(({ run }) => run.kind === 'attempting')) return;
       if (this.#beginNextCall(client)) return;
     }
   }
@@ -343,28 +331,32 @@ class StepBuilder {
   }
 
   closed(connection: number): void {
+    const known = this.#connections.get(connection);
+    if (known !== undefined) this.#unreadBytes -= unreadBytes(known.unread);
     this.#connections.delete(connection);
   }
 
+  /** Sends what the follower lacks. If it has not read enough yet, it gets all of it with its next receipt. */
   #sendUpdate(connection: number, isHello: boolean): void {
-    const { client, sent, told } = this.#connections.get(connection)!;
-    if (sent === null) return;
-    const isChanged = !isSamePosition(this.#head, sent);
+    const { client, sent: since, told, unread } = this.#connections.get(connection)!;
+    if (since === null || isUnreadFull(unread)) return;
+    const to = this.#head;
+    const isChanged = !isSamePosition(to, since);
     if (!isChanged && !isHello && this.#clients.get(client)!.record.last === told) return;
     const answers = this.#takeAnswers(connection, client, told);
-    if (isChanged) {
-      this.#effects.push({ kind: 'sendCut', connection, since: sent, parts: null, ...answers });
-    } else {
-      const { last, outcomes } = answers;
-      this.#send(connection, { kind: 'ended', last, outcomes });
-    }
+    this.#effects.push(
+      isChanged
+        ? { kind: 'sendCut', connection, since, parts: null, to, ...answers }
+        : { kind: 'sendEnded', connection, ...answers },
+    );
   }
 
   /** Returns the outcomes after `told`, and marks the connection as up to date. */
   #takeAnswers(connection: number, client: string, told: number): Answers {
-    const { last, outcomes } = this.#clients.get(client)!.record;
-    this.#connections.set(connection, { client, sent: this.#head, told: last });
-    return { to: this.#head, last, outcomes: outcomes.filter(([n]) => n > told) };
+    const { last } = this.#clients.get(client)!.record;
+    const known = this.#connections.get(connection)!;
+    this.#connections.set(connection, { ...known, sent: this.#head, told: last });
+    return { client, told, last };
   }
 
   /** Deletes the outcomes that the client has recorded. Returns false if it acknowledges a call that is not answered. */
@@ -373,10 +365,10 @@ class StepBuilder {
     if (ack > record.last) {
       if (run.kind !== 'idle' || waiting.length > 0) return false;
       // The object was restored to a moment before these answers. Their numbers must not be used again.
-      this.#record(client, { started: ack, last: ack, acked: ack, attempts: 0, outcomes: [] });
+      this.#record(client, { ...NEW_RECORD, started: ack, last: ack, acked: ack });
     } else if (ack > record.acked) {
-      const outcomes = record.outcomes.filter(([n]) => n > ack);
-      this.#record(client, { ...record, acked: ack, outcomes });
+      const outcomeBytes = record.outcomeBytes.slice(ack - record.acked);
+      this.#record(client, { ...record, acked: ack, outcomeBytes });
     }
     return true;
   }
@@ -384,9 +376,11 @@ class StepBuilder {
   /** Begins the client's next call; returns false if none waits, or another one runs. */
   #beginNextCall(client: string): boolean {
     const { record, run, waiting } = this.#clients.get(client)!;
-    const [call, ...rest] = waiting;
-    if (run.kind !== 'idle' || call === undefined) return false;
-    this.#change(client, { waiting: rest });
+    const [next, ...rest] = waiting;
+    const isFull = sumOf(record.outcomeBytes, (bytes) => bytes) >= OUTCOME_BYTES_MAX;
+    if (run.kind !== 'idle' || next === undefined || isFull) return false;
+    const call = next.message;
+    this.#setWaiting(client, rest);
     if (!call.again) {
       this.#run(client, call);
     } else if (record.attempts < ATTEMPTS_MAX) {
@@ -394,7 +388,8 @@ class StepBuilder {
       this.#record(client, { ...record, attempts: record.attempts + 1 });
       this.#effects.push({ kind: 'storeAttempt', client });
     } else {
-      this.answer(client, { kind: 'failed', code: 'CALL_ABANDONED' });
+      this.#record(client, { ...record, started: call.n, mark: call.mark });
+      this.fail(client, 'CALL_ABANDONED');
       return this.#beginNextCall(client);
     }
     return true;
@@ -402,13 +397,22 @@ class StepBuilder {
 
   #run(client: string, call: FollowedCallMessage): void {
     this.#change(client, { run: { kind: 'running' } });
-    this.#record(client, { ...this.#clients.get(client)!.record, started: call.n });
+    const { record } = this.#clients.get(client)!;
+    this.#record(client, { ...record, started: call.n, mark: call.mark });
     this.#effects.push({ kind: 'run', client, call });
   }
 
-  #record(client: string, record: ClientRecord): void {
+  #record(client: string, record: ClientRecord, outcome: FollowedOutcome | null = null): void {
+    const { started, last, acked, outcomeBytes } = record;
+    assert(acked <= last && last <= started, 'a record of calls is out of order');
+    assert(outcomeBytes.length === last - acked, 'a record has not one outcome for each call');
     this.#change(client, { record });
-    this.#effects.push({ kind: 'record', client, record });
+    this.#effects.push({ kind: 'record', client, record, outcome });
+  }
+
+  #setWaiting(client: string, waiting: readonly WaitingCall[]): void {
+    this.#waitingBytes += bytesOf(waiting) - bytesOf(this.#clients.get(client)!.waiting);
+    this.#change(client, { waiting });
   }
 
   #change(client: string, change: Partial<FollowClient>): void {
@@ -433,4 +437,17 @@ function resumableCopy(copy: CopyMark | null, lives: CopyLives | null): CopyMark
 
 function newClient(record: ClientRecord | null): FollowClient {
   return { record: record ?? NEW_RECORD, run: { kind: 'idle' }, waiting: [] };
+}
+
+function bytesOf(waiting: readonly WaitingCall[]): number {
+  return sumOf(waiting, ({ bytes }) => bytes);
+}
+
+function sumOf<T>(list: readonly T[], amountOf: (one: T) => number): number {
+  return list.reduce((sum, one) => sum + amountOf(one), 0);
+}
+
+/** Returns the entry with the largest value. The map must not be empty. */
+function largest<K, V>(map: ReadonlyMap<K, V>, amountOf: (one: V) => number): [K, V] {
+  return [...map].reduce((most, one) => (amountOf(one[1]) > amountOf(most[1]) ? one : most));
 }

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { DurableObjectState, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
-import type { FollowerConnection } from '../protocol/server.ts';
+import type { FollowerConnection } from '../protocol/server-state.ts';
 import { FollowerSockets } from './follower-sockets.ts';
 
 /** A fake socket of the object. Like the platform, it copies its attachment. */

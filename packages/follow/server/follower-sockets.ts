@@ -16,7 +16,7 @@ import {
   FOLLOWER_CLOSE_CODES,
   type FollowerCloseReason,
 } from '../protocol/connection.ts';
-import type { FollowerConnection } from '../protocol/server.ts';
+import type { FollowerConnection } from '../protocol/server-state.ts';
 
 const FOLLOWER_TAG = '_follow';
 const OPEN = 1;

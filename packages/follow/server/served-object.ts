@@ -36,14 +36,15 @@ import {
   type MessageToServer,
   type Position,
 } from '../protocol/messages.ts';
-import {
-  type CopyLives,
-  type FollowServer,
-  type FollowServerEffect,
-  type FollowServerEvent,
-  openFollowServer,
-  stepFollowServer,
-} from '../protocol/server.ts';
+import { openFollowServer, stepFollowServer } from '../protocol/server.ts';
+import type {
+  CopyLives,
+  FollowServerEffect,
+  FollowServerEvent,
+} from '../protocol/server-events.ts';
+import type { FollowServer } from '../protocol/server-state.ts';
+import { needsReceipt } from '../protocol/unread.ts';
+import { argumentsOf } from './call-arguments.ts';
 import { ClientRecords } from './client-records.ts';
 import { type FollowerSocket, FollowerSockets } from './follower-sockets.ts';
 import { MessageRate } from './message-rate.ts';
@@ -64,10 +65,12 @@ export interface ServedEnvironment {
 }
 
 /**
- * The most arguments of a call (our choice). A message of ten bytes can name an array of any length, and V8 takes a minute
- * to pass 60 million arguments.
+ * The most bytes of changes in one message (our choice). A follower that is further behind gets a snapshot, in parts that
+ * it asks for.
  */
-const ARGUMENTS_MAX = 1000;
+const CUT_BYTES_MAX = 8 * 2 ** 20;
+/** About how many bytes a message has besides its changes and outcomes, with the frame and the bookkeeping of its socket. */
+const MESSAGE_BYTES = 256;
 
 type Effect<Kind> = Extract<FollowServerEffect, { kind: Kind }>;
 /** An event of the protocol without `head`, which is read when the event is delivered. */
@@ -84,6 +87,7 @@ export class ServedObject {
   readonly #records: ClientRecords;
   readonly #source: ChangeSource;
   readonly #rate: MessageRate;
+  readonly #randomUint32: () => number;
   #object: object = {};
   #protocol: FollowServer | null = null;
   readonly #effectsToDo: FollowServerEffect[] = [];
@@ -96,7 +100,8 @@ export class ServedObject {
   /** The tasks that wait until no transaction is open. */
   readonly #tasksAfterTransaction: (() => void)[] = [];
   /** The changes that were encoded last: several followers usually need the same ones. */
-  #lastChanges: Readonly<Record<'since' | 'to', Position> & { bytes: Uint8Array }> | null = null;
+  #lastChanges: Readonly<Record<'since' | 'to', Position> & { bytes: Uint8Array | null }> | null =
+    null;
 
   /** Must run before the constructor of the class, whose writes it captures. */
   constructor(ctx: DurableObjectState, options: CheckedOptions, environment: ServedEnvironment) {
@@ -104,6 +109,7 @@ export class ServedObject {
     this.#options = options;
     this.#records = new ClientRecords(ctx.storage);
     this.#sockets = new FollowerSockets(ctx);
+    this.#randomUint32 = environment.randomUint32;
     this.#rate = new MessageRate(options.limits.messagesPerSecond, environment.now);
     this.#countTransactions();
     // Life 0 belongs to the empty history, so no instance may have it.
@@ -152,8 +158,10 @@ export class ServedObject {
       } else if (message.kind === 'next') {
         const copyLives = this.#copyLives(message.copy);
         this.#deliver({ kind: 'next', connection, message, copyLives });
+      } else if (message.kind === 'ack') {
+        this.#deliver({ kind: 'ack', connection, message });
       } else {
-        this.#deliver({ kind: 'call', connection, message });
+        this.#deliver({ kind: 'call', connection, message, bytes: data.byteLength });
       }
     });
   }
@@ -175,9 +183,13 @@ export class ServedObject {
     const lifeAtPosition = position === null ? null : this.#source.lifeAt(position.id);
     const record = known?.record ?? null;
     const copyLives = this.#copyLives(message.copy);
-    const canSnapshot = this.#ctx.storage.sql.databaseSize <= this.#options.limits.objectBytes;
+    const canSnapshot = this.#canSnapshot;
     const facts = { record, lifeAtPosition, copyLives, canSnapshot };
     this.#deliver({ kind: 'hello', connection: number, message, ...facts });
+  }
+
+  get #canSnapshot(): boolean {
+    return this.#ctx.storage.sql.databaseSize <= this.#options.limits.objectBytes;
   }
 
   /** Returns the lives of a snapshot's positions; null if the snapshot cannot be continued. */
@@ -269,7 +281,7 @@ export class ServedObject {
   #perform(effect: FollowServerEffect) {
     switch (effect.kind) {
       case 'record':
-        return this.#records.store(effect.client, effect.record);
+        return this.#records.store(effect.client, effect.record, effect.outcome);
       case 'storeAttempt':
         return this.#afterTurn(() =>
           this.#deliver({ kind: 'attemptStored', client: effect.client }),
@@ -278,6 +290,8 @@ export class ServedObject {
         return this.#run(effect.client, effect.call);
       case 'send':
         return this.#send(effect.connection, effect.message);
+      case 'sendEnded':
+        return this.#sendEnded(effect);
       case 'sendCut':
         return this.#sendCut(effect);
       case 'sendPart':
@@ -291,35 +305,69 @@ export class ServedObject {
     this.#sockets.send(connection, serialize(message));
   }
 
-  #sendCut({ connection, since, parts, to, last, outcomes }: Effect<'sendCut'>): void {
+  #sendEnded({ connection, ...answers }: Effect<'sendEnded'>): void {
+    const outcomes = this.#records.outcomes(answers);
+    const ended = { kind: 'ended', last: answers.last, outcomes } as const;
+    this.#sendCounted(connection, serialize(outcomes).length, (receipt) => ({ ...ended, receipt }));
+  }
+
+  #sendCut({ connection, since, parts, to, ...answers }: Effect<'sendCut'>): void {
+    const changes = this.#changesSince(since, to);
+    if (changes === null) {
+      this.#step({ kind: 'cutTooLarge', connection, canSnapshot: this.#canSnapshot });
+      return;
+    }
     const onto: CutBase =
       parts === null
         ? { kind: 'position', position: since }
         : { kind: 'parts', from: since, count: parts };
-    const changes = this.#changesSince(since, to);
-    this.#send(connection, { kind: 'cut', onto, to, last, outcomes, changes });
+    const outcomes = this.#records.outcomes(answers);
+    const cut = { kind: 'cut', onto, to, last: answers.last, outcomes, changes } as const;
+    const bytes = changes.length + serialize(outcomes).length;
+    this.#sendCounted(connection, bytes, (receipt) => ({ ...cut, receipt }));
   }
 
-  /** Returns the encoded changes between two positions. Most followers have the same position, so the last ones are cached. */
-  #changesSince(since: Position, to: Position): Uint8Array {
+  /**
+   * Returns the encoded changes between two positions; null if they are too large. Most followers have the same position,
+   * so the last ones are cached.
+   */
+  #changesSince(since: Position, to: Position): Uint8Array | null {
     const known = this.#lastChanges;
     if (known !== null && isSamePosition(known.since, since) && isSamePosition(known.to, to)) {
       return known.bytes;
     }
-    const bytes = encodeChanges(this.#source.changesSince(since));
+    const changes = this.#source.changesSince(since, CUT_BYTES_MAX);
+    const bytes = changes === null ? null : encodeChanges(changes);
     this.#lastChanges = { since, to, bytes };
     return bytes;
   }
 
   #sendPart({ connection, from, at, parts, after }: Effect<'sendPart'>): void {
     const place = after === null ? null : decodeCopyPlace(after);
-    const { changes, next } = this.#source.copyPart(place);
+    const { changes: read, next } = this.#source.copyPart(place);
     const progress = Math.min(1, (place?.sentBytes ?? 0) / this.#ctx.storage.sql.databaseSize);
     const copy = { from, at, parts: parts + 1, next };
-    this.#send(connection, { kind: 'part', copy, progress, changes: encodeChanges(changes) });
+    const changes = encodeChanges(read);
+    const part = { kind: 'part', copy, progress, changes } as const;
+    this.#sendCounted(connection, changes.length, (receipt) => ({ ...part, receipt }));
     if (next !== null) return;
     const copyLives = { from: from.life, at: at.life };
-    this.#step({ kind: 'next', connection, message: { kind: 'next', copy }, copyLives });
+    const message = { kind: 'next', copy, receipt: null } as const;
+    this.#step({ kind: 'next', connection, message, copyLives });
+  }
+
+  /** Sends a message that has about this many bytes, and asks for a receipt when one is due. */
+  #sendCounted(
+    connection: number,
+    contentBytes: number,
+    messageWith: (receipt: number | null) => MessageToFollower,
+  ): void {
+    const known = this.#protocol!.connections.get(connection);
+    if (known === undefined) return;
+    const bytes = contentBytes + MESSAGE_BYTES;
+    const receipt = needsReceipt(known.unread, bytes) ? this.#randomUint32() : null;
+    this.#send(connection, messageWith(receipt));
+    this.#step({ kind: 'sent', connection, bytes, receipt });
   }
 
   #run(client: string, { method, args }: FollowedCallMessage) {
@@ -341,22 +389,14 @@ export class ServedObject {
     this.#afterTurn(() => this.#pauseCall());
   }
 
-  #invoke(method: string, args: unknown): unknown {
+  #invoke(method: string, bytes: unknown): unknown {
     if (!this.#options.methods.has(method)) {
       throw storageError(
         'UNKNOWN_METHOD',
         `Followers may not call "${method}". The option methods of followable() lists those they may.`,
       );
     }
-    if (!Array.isArray(args)) {
-      throw storageError('INVALID_ARGUMENT', `${method}(): the arguments are not an array.`);
-    }
-    if (args.length > ARGUMENTS_MAX) {
-      throw storageError(
-        'INVALID_ARGUMENT',
-        `${method}(): ${args.length} arguments, at most ${ARGUMENTS_MAX}. Pass an array instead.`,
-      );
-    }
+    const args = argumentsOf(method, bytes);
     // As in RPC, the method must belong to the class; properties of the object are private.
     const found: unknown = Reflect.get(Object.getPrototypeOf(this.#object), method, this.#object);
     return Reflect.apply(found as Function, this.#object, args);
@@ -367,7 +407,8 @@ export class ServedObject {
     if (this.#deferInTransaction(() => this.#endCall(client, outcome))) return;
     if (this.#clientInFirstTurn === client) this.#clientInFirstTurn = null;
     else this.#pauseCall();
-    this.#step({ kind: 'ended', client, outcome });
+    const bytes = serialize(outcome).length;
+    this.#step({ kind: 'ended', client, outcome, bytes });
   }
 
   /** Tells the protocol that the call in its first turn goes on in later turns. Must come before any other event. */

@@ -84,6 +84,7 @@ export async function deviceOf(ends: Ends) {
     afterRealTime: () => () => {},
     inTurn: <T>(opening: () => Promise<T>) => opening(),
     newClient: () => 'page',
+    randomUint32: () => ++heard,
     numberOffset: 0,
   };
   return {

@@ -10,26 +10,31 @@ import type {
   FollowedOutcome,
   MessageToFollower,
   MessageToServer,
+  NumberedOutcome,
   Position,
 } from '../messages.ts';
-import {
-  type ClientRecord,
-  type CopyLives,
-  type FollowerConnection,
-  type FollowServer,
-  type FollowServerEffect,
-  type FollowServerEvent,
-  openFollowServer,
-  stepFollowServer,
-} from '../server.ts';
+import { openFollowServer, stepFollowServer } from '../server.ts';
+import type {
+  Answers,
+  CopyLives,
+  FollowServerEffect,
+  FollowServerEvent,
+} from '../server-events.ts';
+import type { ClientRecord, FollowerConnection, FollowServer } from '../server-state.ts';
 import type { Defects } from './defects.ts';
 import { Broken, type Row, tagOf } from './device.ts';
 import type { CallKind, Scenario } from './scenario.ts';
 
+/** What is stored of a client: its record, and the outcomes of the calls that it has not acknowledged. */
+export interface StoredClient {
+  readonly record: ClientRecord;
+  readonly outcomes: readonly NumberedOutcome[];
+}
+
 export interface Storage {
   /** A note is `tag@life`: the call, and the instance that wrote it. The first turn of a call in two turns writes `tag-`. */
   readonly notes: readonly string[];
-  readonly records: ReadonlyMap<string, ClientRecord>;
+  readonly clients: ReadonlyMap<string, StoredClient>;
 }
 
 export interface Cloud {
@@ -73,9 +78,9 @@ export function startCloud(
   defects: Defects,
 ): Committed {
   const connected = new Set([...connections.values()].map(({ client }) => client));
-  const records = [...storage.records].filter(
-    ([client, { started, last }]) => started > last || connected.has(client),
-  );
+  const records = [...storage.clients]
+    .map(([client, { record }]) => [client, record] as const)
+    .filter(([client, { started, last }]) => started > last || connected.has(client));
   const head = headOf(storage);
   const stored = { version: VERSION, head, connections, records: new Map(records) };
   const { state, effects } = openFollowServer(defects.serverStart?.(stored) ?? stored);
@@ -118,12 +123,13 @@ function eventOf(
   message: MessageToServer,
 ): FollowServerEvent {
   const head = headOf(storage);
-  if (message.kind === 'call') return { kind: 'call', connection, message, head };
+  if (message.kind === 'call') return { kind: 'call', connection, message, bytes: 0, head };
+  if (message.kind === 'ack') return { kind: 'ack', connection, message, head };
   const copyLives = copyLivesOf(storage, message.copy);
   if (message.kind === 'next') return { kind: 'next', connection, message, copyLives, head };
   const { client, position } = message;
   const lifeAtPosition = position === null ? null : lifeAt(storage.notes, position.id);
-  const record = storage.records.get(client) ?? null;
+  const record = storage.clients.get(client)?.record ?? null;
   const facts = { record, lifeAtPosition, copyLives, canSnapshot: true, head };
   return { kind: 'hello', connection, message, ...facts };
 }
@@ -155,9 +161,7 @@ function performAll(
   for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
     switch (effect.kind) {
       case 'record': {
-        const { notes, records } = cloud.storage;
-        const changed = new Map(records).set(effect.client, effect.record);
-        cloud = { ...cloud, storage: { notes, records: changed } };
+        cloud = { ...cloud, storage: withRecord(cloud.storage, effect) };
         break;
       }
       case 'storeAttempt':
@@ -175,7 +179,7 @@ function performAll(
         const head = headOf(cloud.storage);
         const turnEnd: FollowServerEvent = isSlow
           ? { kind: 'paused', client, head }
-          : { kind: 'ended', client, head, outcome: outcomeOf(kind, tagOf(call)) };
+          : { kind: 'ended', client, head, outcome: outcomeOf(kind, tagOf(call)), bytes: 0 };
         const next = stepFollowServer(cloud.core, turnEnd);
         cloud = { ...cloud, core: next.state };
         effects = [...effects, ...(defects.serverEffects?.(next.effects) ?? next.effects)];
@@ -190,10 +194,10 @@ function performAll(
           next: parts + 1 < PART_COUNT ? parts + 1 : null,
         };
         const changes = rowsOf(cloud.storage).filter(([i]) => i % PART_COUNT === parts);
-        const message = { kind: 'part', copy, progress: 1, changes } as const;
+        const message = { kind: 'part', copy, progress: 1, changes, receipt: null } as const;
         departures.push({ connection, message });
         if (copy.next !== null) break;
-        const asked = { kind: 'next', copy } as const;
+        const asked = { kind: 'next', copy, receipt: null } as const;
         const copyLives = { from: from.life, at: at.life };
         const facts = { copyLives, head: headOf(cloud.storage) };
         const event = { kind: 'next', connection, message: asked, ...facts } as const;
@@ -222,7 +226,8 @@ function endSecondTurn(
   const afterTurn =
     rest === tag ? { ...cloud, betweenTurns } : withNote({ ...cloud, betweenTurns }, tag);
   const head = headOf(afterTurn.storage);
-  const event = { kind: 'ended', client, head, outcome: outcomeOf('slow', tag) } as const;
+  const outcome = outcomeOf('slow', tag);
+  const event = { kind: 'ended', client, head, outcome, bytes: 0 } as const;
   return deliverToCore(afterTurn, event, scenario, defects)!;
 }
 
@@ -246,18 +251,40 @@ function copyLivesOf({ notes }: Storage, copy: CopyMark | null): CopyLives | nul
 /** Makes the message of an effect. A cut is read now, because later effects may write. */
 function departureOf(
   storage: Storage,
-  effect: Extract<FollowServerEffect, { kind: 'send' | 'sendCut' | 'close' }>,
+  effect: Extract<FollowServerEffect, { kind: 'send' | 'sendEnded' | 'sendCut' | 'close' }>,
 ): Departure<MessageToFollower> {
   const { connection } = effect;
   if (effect.kind === 'close') return { connection, message: null };
   if (effect.kind === 'send') return { connection, message: effect.message };
-  const { since, parts, to, last, outcomes } = effect;
+  const { last } = effect;
+  const outcomes = outcomesOf(storage, effect);
+  if (effect.kind === 'sendEnded') {
+    return { connection, message: { kind: 'ended', last, outcomes, receipt: null } };
+  }
+  const { since, parts, to } = effect;
   const onto =
     parts === null
       ? ({ kind: 'position', position: since } as const)
       : ({ kind: 'parts', from: since, count: parts } as const);
   const changes = rowsOf(storage).slice(since.id);
-  return { connection, message: { kind: 'cut', onto, to, last, outcomes, changes } };
+  const answers = { last, outcomes };
+  return { connection, message: { kind: 'cut', onto, to, ...answers, changes, receipt: null } };
+}
+
+function outcomesOf({ clients }: Storage, { client, told, last }: Answers): NumberedOutcome[] {
+  const stored = clients.get(client)?.outcomes ?? [];
+  return stored.filter(([n]) => n > told && n <= last);
+}
+
+function withRecord(
+  { notes, clients }: Storage,
+  { client, record, outcome }: Extract<FollowServerEffect, { kind: 'record' }>,
+): Storage {
+  const before = clients.get(client)?.outcomes ?? [];
+  const all: readonly NumberedOutcome[] =
+    outcome === null ? before : [...before, [record.last, outcome]];
+  const outcomes = all.filter(([n]) => n > record.acked);
+  return { notes, clients: new Map(clients).set(client, { record, outcomes }) };
 }
 
 function rowsOf({ notes }: Storage): Row[] {
@@ -277,7 +304,7 @@ function withWritesOf(cloud: Cloud, call: FollowedCallMessage, kind: CallKind): 
 }
 
 function withNote(cloud: Cloud, tag: string): Cloud {
-  const { notes, records } = cloud.storage;
+  const { notes, clients } = cloud.storage;
   if (notes.some((note) => note.split('@')[0] === tag)) throw new Broken(`${tag} is applied twice`);
-  return { ...cloud, storage: { records, notes: [...notes, `${tag}@${cloud.life}`] } };
+  return { ...cloud, storage: { clients, notes: [...notes, `${tag}@${cloud.life}`] } };
 }

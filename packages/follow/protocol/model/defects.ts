@@ -4,12 +4,8 @@
 // code.
 
 import type { FollowerEffect, FollowerEvent } from '../follower.ts';
-import type {
-  FollowServer,
-  FollowServerEffect,
-  FollowServerEvent,
-  StoredFollowServer,
-} from '../server.ts';
+import type { FollowServerEffect, FollowServerEvent } from '../server-events.ts';
+import type { FollowServer, StoredFollowServer } from '../server-state.ts';
 
 /** The places at which a defect can change the protocol. An absent function changes nothing. */
 export interface Defects {
@@ -50,7 +46,9 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
         return state;
       }
       const n = Math.min(known.record.started, event.message.n - 1);
-      const record = { ...known.record, started: n, last: n };
+      const acked = Math.min(known.record.acked, n);
+      const outcomeBytes = Array.from({ length: n - acked }, () => 0);
+      const record = { ...known.record, started: n, last: n, acked, outcomeBytes };
       return { ...state, clients: new Map(state.clients).set(client, { ...known, record }) };
     },
   },
@@ -85,22 +83,17 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
   'outcomes delivered without their cut': {
     serverEffects: (effects) =>
       effects.flatMap((effect): FollowServerEffect[] => {
-        if (effect.kind !== 'sendCut' || effect.outcomes.length === 0) return [effect];
-        const { connection, last, outcomes } = effect;
-        const message = { kind: 'ended', last, outcomes } as const;
+        if (effect.kind !== 'sendCut' || effect.told === effect.last) return [effect];
+        const { connection, client, told, last } = effect;
         return [
-          { kind: 'send', connection, message },
-          { ...effect, outcomes: [] },
+          { kind: 'sendEnded', connection, client, told, last },
+          { ...effect, told: last },
         ];
       }),
   },
   'answer remembered in memory only': {
     serverEffects: (effects) =>
-      effects.map((effect) =>
-        effect.kind === 'record'
-          ? { ...effect, record: { ...effect.record, outcomes: [] } }
-          : effect,
-      ),
+      effects.map((effect) => (effect.kind === 'record' ? { ...effect, outcome: null } : effect)),
   },
   'resend starts at the wrong number': {
     followerEffects: (effects) => {

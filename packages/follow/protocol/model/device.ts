@@ -74,7 +74,7 @@ const ALLOWED_OUTCOMES: Readonly<Record<CallKind, readonly string[]>> = {
 
 const VERSION = 1;
 const NEW_BASE: BaseState = { mark: { position: null, last: 0 }, rows: [] };
-const NEW_QUEUE: StoredQueue = { issued: 0, calls: [], refusals: [] };
+const NEW_QUEUE: StoredQueue = { issued: 0, leftMark: null, calls: [], refusals: [] };
 const NEW_APP: App = {
   made: 0,
   acknowledged: [],
@@ -154,11 +154,12 @@ export function perform(device: Device, effect: FollowerEffect): Device {
   const { app } = device;
   switch (effect.kind) {
     case 'enqueue': {
-      const { issued, calls, refusals } = queueOf(device);
+      const { issued, leftMark, calls, refusals } = queueOf(device);
       if (effect.call.n <= issued) throw new Broken(`number ${effect.call.n} is given twice`);
       const kept = refusals.filter(({ call }) => call.n !== effect.retried);
       return withQueue(device, {
         issued: effect.call.n,
+        leftMark,
         calls: [...calls, effect.call],
         refusals: kept,
       });
@@ -167,6 +168,7 @@ export function perform(device: Device, effect: FollowerEffect): Device {
       const { issued, calls, refusals } = queueOf(device);
       return withQueue(device, {
         issued,
+        leftMark: effect.mark,
         calls: calls.filter(({ n }) => n > effect.last),
         refusals: [...refusals, ...effect.refusals],
       });

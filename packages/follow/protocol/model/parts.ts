@@ -92,7 +92,7 @@ export class Parts {
     return this.#numberOfPart(
       storage,
       'storage',
-      ({ notes, records }) => this.#nameOfPart(notes) + this.#textOfMap(records),
+      ({ notes, clients }) => this.#nameOfPart(notes) + this.#textOfMap(clients),
     );
   }
 

@@ -109,7 +109,9 @@ class Steps {
     if (call !== undefined) {
       const { kind: method, tag: args } = call;
       const isForecast = method !== 'outside' && core.isForecasting;
-      const event = { kind: 'called', call: { method, args, isForecast }, retried: null } as const;
+      const mark = Number(args.slice(1));
+      const made = { mark, method, args, bytes: 0, isForecast };
+      const event = { kind: 'called', call: made, retried: null } as const;
       this.#addEventAtDevice(client, event, { name: () => `${name} calls ${args} (${method})` });
     }
     for (const { n, tag } of world.faults.dismissals > 0 ? app.shown : []) {

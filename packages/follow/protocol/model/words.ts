@@ -21,6 +21,8 @@ export function messageInWords(message: MessageToServer | MessageToFollower): st
       const again = message.again ? 'again ' : '';
       return `${again}call ${message.n} ${String(message.args)} (ack ${message.ack})`;
     }
+    case 'ack':
+      return `ack ${message.ack}`;
     case 'welcome':
     case 'rejected':
       return message.kind;

@@ -53,7 +53,7 @@ export interface World {
 }
 
 export function newWorld(faults: FaultBudget, defects: Defects): World {
-  const storage: Storage = { notes: [], records: new Map() };
+  const storage: Storage = { notes: [], clients: new Map() };
   return {
     devices: [newDevice('A'), newDevice('B')],
     cloud: startCloud(storage, 1, new Map(), defects).cloud,
