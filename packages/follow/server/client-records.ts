@@ -4,17 +4,31 @@
 // Invariant: clients and outcomes survive the `deleteAll` of the class. Otherwise a repeated call would run twice.
 //
 // Writes join the transaction of the event, and followers do not receive them as changes of the object.
+//
+// The tables may have rows that this code cannot have written: from an earlier version, or by a statement of the class.
+// No content of a row is an error here:
+//   a client whose name or numbers are not valid is *damaged*: its name is refused to everybody, because a call might run twice
+//   an outcome that is missing or is not one is left out: its client learns that the outcome is lost (OUTCOME_LOST)
+//   other outcomes than those of the unacknowledged calls are ignored, and replaced when their call is answered
 
 import type { DurableObjectStorage, SqlStorageValue } from '@ctx-storage/core/storage';
 import { deserialize, serialize } from '@ctx-storage/core/values';
-import type { FollowedOutcome, NumberedOutcome } from '../protocol/messages.ts';
+import { CALL_FAILURES, type FollowedOutcome, type NumberedOutcome } from '../protocol/messages.ts';
 import type { Answers } from '../protocol/server-events.ts';
 import type { ClientRecord } from '../protocol/server-state.ts';
+import { OUTCOME_BYTES_MAX } from './outcome.ts';
 
-export interface KnownClient {
-  readonly identity: string;
-  readonly record: ClientRecord;
-}
+/** A client with a stored record; or a damaged one, whose name belongs to nobody. */
+export type KnownClient =
+  | { readonly identity: string; readonly record: ClientRecord }
+  | { readonly identity: null; readonly record: null };
+
+/** SQLite stores a name of these characters exactly as it is. */
+const CLIENT_NAME = /^[\w-]{1,64}$/;
+/** More unacknowledged calls are damage (our choice): no message brings the outcomes of more (protocol/decode.ts). */
+const UNACKNOWLEDGED_MAX = 10_000;
+/** An outcome has this many bytes more than its value or error, at most. */
+const OUTCOME_FRAME_BYTES = 256;
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS _follow_client (
@@ -32,9 +46,15 @@ const CLIENT = 'name, identity, started, last, acked, attempts, mark';
 const NEW_CLIENT = `INSERT INTO _follow_client (${CLIENT}) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 const SET_CLIENT =
   'UPDATE _follow_client SET started = ?, last = ?, acked = ?, attempts = ?, mark = ? WHERE name = ?';
-const NEW_OUTCOME = 'INSERT INTO _follow_outcome VALUES (?, ?, ?)';
+const NEW_OUTCOME = 'INSERT OR REPLACE INTO _follow_outcome VALUES (?, ?, ?)';
+/** The outcomes of a client's calls with numbers between two, the last included. */
+const OUTCOMES = 'FROM _follow_outcome WHERE client = ? AND n > ? AND n <= ? ORDER BY n';
+
+const DAMAGED: KnownClient = { identity: null, record: null };
 
 type Row = Record<string, SqlStorageValue>;
+/** The numbers of a record, which are columns of its row. */
+type Progress = Omit<ClientRecord, 'outcomeBytes'>;
 
 export class ClientRecords {
   readonly #exec: DurableObjectStorage['sql']['exec'];
@@ -50,22 +70,44 @@ export class ClientRecords {
       // `deleteAll` has deleted everything when it returns; its promise waits for durability.
       const deleted = deleteAll(...options);
       this.#createTables();
-      for (const client of clients) this.#exec(NEW_CLIENT, ...client);
-      for (const outcome of outcomes) this.#exec(NEW_OUTCOME, ...outcome);
+      // A name that is not valid may be read as that of another row, and can never be used.
+      for (const client of clients) {
+        if (isClientName(client[0])) this.#exec(NEW_CLIENT, ...client);
+      }
+      for (const outcome of outcomes) {
+        if (isClientName(outcome[0])) this.#exec(NEW_OUTCOME, ...outcome);
+      }
       return deleted;
     };
     Object.defineProperty(storage, 'deleteAll', { value: deleteAllButClients, configurable: true });
   }
 
+  /** Returns the client of a name; null if there is none, and the name can be added. */
   get(name: string): KnownClient | null {
+    if (!isClientName(name)) return DAMAGED;
     const [row] = this.#rows('SELECT * FROM _follow_client WHERE name = ?', name);
     return row === undefined ? null : this.#clientFrom(row);
   }
 
-  /** Returns the records of the clients with a call that was begun and not answered. */
+  /** Returns the records of the clients with a call that was begun and not answered, without damaged ones. */
   recordsWithUnansweredCall(): ReadonlyMap<string, ClientRecord> {
-    const rows = this.#rows('SELECT * FROM _follow_client WHERE started > last');
-    return new Map(rows.map((row) => [String(row.name), this.#clientFrom(row).record]));
+    const records = new Map<string, ClientRecord>();
+    for (const row of this.#rows('SELECT * FROM _follow_client WHERE started > last')) {
+      if (!isClientName(row.name)) continue;
+      const { record } = this.#clientFrom(row);
+      if (record !== null) records.set(row.name, record);
+    }
+    return records;
+  }
+
+  /** Returns the stored outcomes of a client's calls after `told`, up to `last`, without those that are lost. */
+  outcomes({ client, told, last }: Answers): NumberedOutcome[] {
+    const outcomes: NumberedOutcome[] = [];
+    for (const { n, outcome } of this.#rows(`SELECT n, outcome ${OUTCOMES}`, client, told, last)) {
+      const found = isCount(n) ? outcomeFrom(outcome!) : null;
+      if (found !== null) outcomes.push([Number(n), found]);
+    }
+    return outcomes;
   }
 
   /** Adds a new client, whose name belongs to this identity from now on. */
@@ -84,41 +126,30 @@ export class ClientRecords {
     if (outcome !== null) this.#exec(NEW_OUTCOME, name, last, serialize(outcome));
   }
 
-  /** Returns the stored outcomes of the calls after `told`, up to `last`. */
-  outcomes({ client, told, last }: Answers): NumberedOutcome[] {
-    const rows = this.#rows(
-      'SELECT n, outcome FROM _follow_outcome WHERE client = ? AND n > ? AND n <= ? ORDER BY n',
-      ...[client, told, last],
-    );
-    return rows.map(({ n, outcome }) => {
-      const bytes = new Uint8Array(outcome as ArrayBuffer);
-      return [Number(n), deserialize(bytes) as FollowedOutcome];
-    });
-  }
-
   #createTables(): void {
     this.#exec(TABLES);
     if (this.#rows(HAS_MARK).length === 0) this.#exec(MARK);
   }
 
-  #clientFrom({ name, identity, mark, ...row }: Row): KnownClient {
-    const [started, last] = [Number(row.started), Number(row.last)];
-    const [acked, attempts] = [Number(row.acked), Number(row.attempts)];
-    const record = {
-      ...{ started, mark: mark as number | null, last, acked, attempts },
-      outcomeBytes: this.#outcomeBytes(String(name), acked, last),
-    };
-    return { identity: String(identity), record };
+  #clientFrom(row: Row): KnownClient {
+    const { name, identity } = row;
+    const progress = progressFrom(row);
+    if (typeof identity !== 'string' || progress === null) return DAMAGED;
+    const outcomeBytes = this.#outcomeBytes(String(name), progress);
+    return { identity, record: { ...progress, outcomeBytes } };
   }
 
-  /** Returns the sizes of the outcomes of the calls after `acked`, up to `last`. */
-  #outcomeBytes(client: string, acked: number, last: number): number[] {
+  /** Returns the sizes of a client's unacknowledged outcomes, in the order of their calls; 0 for one that is lost. */
+  #outcomeBytes(name: string, { acked, last }: Progress): number[] {
+    const sizes = new Array<number>(last - acked).fill(0);
     const rows = this.#rows(
-      'SELECT n, length(outcome) AS bytes FROM _follow_outcome WHERE client = ?',
-      client,
+      `SELECT n, CASE typeof(outcome) WHEN 'blob' THEN length(outcome) ELSE 0 END AS bytes ${OUTCOMES}`,
+      ...[name, acked, last],
     );
-    const byNumber = new Map(rows.map(({ n, bytes }) => [Number(n), Number(bytes)]));
-    return Array.from({ length: last - acked }, (_, i) => byNumber.get(acked + 1 + i) ?? 0);
+    for (const { n, bytes } of rows) {
+      if (isCount(n)) sizes[n - acked - 1] = Number(bytes);
+    }
+    return sizes;
   }
 
   #rows(query: string, ...bindings: SqlStorageValue[]): Row[] {
@@ -128,4 +159,41 @@ export class ClientRecords {
   #values(query: string): SqlStorageValue[][] {
     return [...this.#exec(query).raw()] as SqlStorageValue[][];
   }
+}
+
+/** Returns the numbers of a client's row; null if they are not valid. */
+function progressFrom({ started, last, acked, attempts, mark }: Row): Progress | null {
+  if (!isCount(started) || !isCount(last) || !isCount(acked) || !isCount(attempts)) return null;
+  // One call of a client runs at a time, so at most one is begun and not answered.
+  const isInOrder = acked <= last && last <= started && started <= last + 1;
+  const isValid = isInOrder && last - acked <= UNACKNOWLEDGED_MAX;
+  const isMark = isCount(mark) && mark < 2 ** 32;
+  return isValid ? { started, mark: isMark ? mark : null, last, acked, attempts } : null;
+}
+
+function outcomeFrom(stored: SqlStorageValue): FollowedOutcome | null {
+  if (!(stored instanceof ArrayBuffer)) return null;
+  if (stored.byteLength > OUTCOME_BYTES_MAX + OUTCOME_FRAME_BYTES) return null;
+  let value: unknown;
+  try {
+    value = deserialize(new Uint8Array(stored));
+  } catch {
+    return null;
+  }
+  return isOutcome(value) ? value : null;
+}
+
+function isOutcome(value: unknown): value is FollowedOutcome {
+  if (typeof value !== 'object' || value === null) return false;
+  const { kind, code } = value as { readonly kind?: unknown; readonly code?: unknown };
+  if (kind === 'failed') return CALL_FAILURES.some((known) => known === code);
+  return kind === 'value' || kind === 'error';
+}
+
+function isClientName(value: unknown): value is string {
+  return typeof value === 'string' && CLIENT_NAME.test(value);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

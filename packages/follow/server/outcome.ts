@@ -9,7 +9,7 @@ import { deserialize, serialize, serializeWith } from '@ctx-storage/core/values'
 import type { FollowedOutcome } from '../protocol/messages.ts';
 
 /** The largest stored outcome (our choice: below the 2 MB that a row may have on workerd). */
-const OUTCOME_BYTES_MAX = 2 ** 20;
+export const OUTCOME_BYTES_MAX = 2 ** 20;
 
 /** The properties that every error may have; `withoutStack` sets or drops them itself. */
 const STANDARD_PROPERTIES: ReadonlySet<string> = new Set(['name', 'message', 'stack', 'cause']);

@@ -220,7 +220,7 @@ export class ServedObject {
     const connections = this.#sockets.greeted();
     const records = new Map(this.#records.recordsWithUnansweredCall());
     for (const [number, { client, sent, told }] of connections) {
-      const record = this.#records.get(client)?.record;
+      const record = this.#records.get(client)?.record ?? undefined;
       // A message is sent only after the writes before it are durable. If the storage lacks what this connection was
       // sent, writes were lost or the object was restored.
       if (
