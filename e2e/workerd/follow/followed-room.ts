@@ -4,6 +4,7 @@ import { Capture } from '../../../packages/follow/capture/capture.ts';
 import type { Changes } from '../../../packages/follow/changes/changes.ts';
 import type { Position } from '../../../packages/follow/protocol/messages.ts';
 import { followableOn } from '../../../packages/follow/server/followable.ts';
+import { PLATFORM } from '../../../packages/follow/server/platform.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
 import { METHODS, roomOf } from './room.ts';
 
@@ -23,10 +24,9 @@ export const LIMITS = { followers: 3, messagesPerSecond: 200, objectBytes: 2 ** 
 
 export function followedRoom(Base: Parameters<typeof roomOf>[0]) {
   const environment = {
+    ...PLATFORM,
     capture: (storage: DurableObjectStorage, life: number, onWrite: () => void) =>
       new FailingCapture(storage, { life, onWrite }),
-    now: () => Date.now(),
-    randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
   };
   return followableOn(environment, roomOf(Base), {
     // A user named "later" is looked up first.

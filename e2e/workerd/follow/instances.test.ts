@@ -5,6 +5,7 @@ import { Capture } from '../../../packages/follow/capture/capture.ts';
 import type { PartMessage } from '../../../packages/follow/protocol/messages.ts';
 import { followableOn } from '../../../packages/follow/server/followable.ts';
 import { followable } from '../../../packages/follow/server/index.ts';
+import { PLATFORM } from '../../../packages/follow/server/platform.ts';
 import type { ServedEnvironment } from '../../../packages/follow/server/served-object.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
@@ -150,6 +151,7 @@ test('[FOLS16] a cut of the writes of another caller that cannot be read ends th
 /** A room whose class is served with another environment. */
 async function otherRoom(environment: Partial<ServedEnvironment>): Promise<FollowRoom> {
   const usual: ServedEnvironment = {
+    ...PLATFORM,
     capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite }),
     now: () => 0,
     randomUint32: () => 7,

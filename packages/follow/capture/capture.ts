@@ -53,10 +53,11 @@ const TABLES = [
 /** These numbers stand in place of a table's name, in notes of something other than a row or key. */
 const NOTE_KIND = { wipe: 1, schema: 2, table: 3, sequences: 4 } as const;
 type NoteKind = (typeof NOTE_KIND)[keyof typeof NOTE_KIND];
-/** The names of this package's tables, views and triggers, including the tables of server/client-records.ts. */
+/** The names of this package's tables, views and triggers, including the tables of server/client-records.ts and server/identities.ts. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   ...['_follow_note', '_follow_life', '_follow_table', '_follow_schema'],
   ...['_follow_key', '_follow_key_noted', '_follow_client', '_follow_outcome'],
+  ...['_follow_salt', '_follow_ended'],
 ]);
 /** Matches the names of the triggers that record a table's changes. */
 const TRIGGER_NAME = /^_follow_(i|d|u|m|bi|bu)_/;

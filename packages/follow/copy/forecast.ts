@@ -26,6 +26,8 @@ import type { QueuedCall } from '../protocol/follower.ts';
 const FORECAST_STEPS = 20;
 const STEP_MS = 25;
 const FORK_OPTIONS = { at: null, name: null, isKept: false, sends: false } as const;
+/** The methods of `ctx` that only a server has: a call that uses one is left to it. */
+const SERVER_METHODS = ['endFollowers', 'allowFollowers'];
 
 export type ForecastAnswer =
   | { readonly kind: 'value'; readonly value: unknown }
@@ -37,6 +39,8 @@ export type ForecastRun =
   | { readonly kind: 'outside' };
 
 interface Environment {
+  /** Whose copy it is: `ctx.caller` of its calls, if it is known. */
+  readonly identity?: string | undefined;
   /** Runs the task after a delay in real time. The returned function cancels it. */
   afterRealTime(delayMs: number, task: () => void): () => void;
 }
@@ -99,7 +103,10 @@ export class Forecast {
   async #tryRemake(): Promise<boolean> {
     this.close();
     const { id } = await this.#base.deliver(() =>
-      this.#host.branches.fork(this.#base, FORK_OPTIONS),
+      this.#host.branches.fork(this.#base, {
+        ...FORK_OPTIONS,
+        prepare: (instance) => addServerMembers(instance, this.#environment.identity),
+      }),
     );
     const address = branchAddress(this.#base.address, id);
     this.#branch = { address, release: this.#host.branches.hold(address) };
@@ -178,6 +185,19 @@ async function runAgain({ object, context }: ObjectInstance, call: QueuedCall): 
     // The app got the result of the first run.
   }
   return context.refusedSends === refusedSends;
+}
+
+/** Adds the members that `followable` gives to `ctx` on a server. */
+function addServerMembers(instance: ObjectInstance, identity: string | undefined): void {
+  const { state, context } = instance;
+  for (const name of SERVER_METHODS) {
+    const value = async () => context.checkSends(`ctx.${name}()`);
+    Object.defineProperty(state, name, { value, configurable: true });
+  }
+  if (identity === undefined) return;
+  // As on the server, the constructor runs for nobody.
+  const get = () => (instance.object === undefined ? undefined : identity);
+  Object.defineProperty(state, 'caller', { get, configurable: true });
 }
 
 /** Copies a value as if it were sent. @throws DataCloneError */

@@ -40,6 +40,7 @@ export interface LinkEnvironment {
 /** The reasons for which a server may refuse a follower now and accept it later. */
 const REFUSALS = [
   'NOT_AUTHORIZED',
+  'ORIGIN_REFUSED',
   'TOO_MANY_FOLLOWERS',
 ] as const satisfies FollowState['reason'][];
 const OPEN = 1;

@@ -62,6 +62,10 @@ export type FollowServerEvent = { readonly head: Position } & (
   /** A later turn of a call, an alarm, or another caller has changed the object. */
   | { readonly kind: 'changed' }
   | { readonly kind: 'closed'; readonly connection: number }
+  /** The waiting calls of these clients may not run any more. */
+  | { readonly kind: 'callsWithdrawn'; readonly clients: readonly string[] }
+  /** All stored outcomes were deleted with the content of the object. */
+  | { readonly kind: 'outcomesDeleted' }
 );
 
 /**

@@ -125,6 +125,12 @@ export function stepFollowServer(state: FollowServer, event: FollowServerEvent):
     case 'closed':
       builder.closed(event.connection);
       break;
+    case 'callsWithdrawn':
+      builder.withdrawCalls(event.clients);
+      break;
+    case 'outcomesDeleted':
+      builder.forgetOutcomes();
+      break;
   }
   return builder.done();
 }
@@ -334,6 +340,20 @@ class StepBuilder {
     const known = this.#connections.get(connection);
     if (known !== undefined) this.#unreadBytes -= unreadBytes(known.unread);
     this.#connections.delete(connection);
+  }
+
+  withdrawCalls(clients: readonly string[]): void {
+    for (const client of clients) {
+      if (this.#clients.has(client)) this.#setWaiting(client, []);
+    }
+  }
+
+  /** The clients keep their numbers: a call that they send again has lost its outcome, and does not run. */
+  forgetOutcomes(): void {
+    for (const [client, { record }] of this.#clients) {
+      const outcomeBytes = record.outcomeBytes.map(() => 0);
+      this.#change(client, { record: { ...record, outcomeBytes } });
+    }
   }
 
   /** Sends what the follower lacks. If it has not read enough yet, it gets all of it with its next receipt. */

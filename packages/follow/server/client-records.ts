@@ -1,7 +1,8 @@
-// Stores the clients of an object in the object's own database: the identity of each client, the progress of its calls,
-// and the outcomes that it has not acknowledged.
+// Stores the clients of an object in the object's own database: whose each client is, the progress of its calls, and the
+// outcomes that it has not acknowledged.
 //
-// Invariant: clients and outcomes survive the `deleteAll` of the class. Otherwise a repeated call would run twice.
+// Invariant: clients survive the `deleteAll` of the class, with the numbers of their calls. Otherwise a repeated call would
+// run twice. Outcomes do not survive it, because results have data of the object.
 //
 // Writes join the transaction of the event, and followers do not receive them as changes of the object.
 //
@@ -18,7 +19,10 @@ import type { Answers } from '../protocol/server-events.ts';
 import type { ClientRecord } from '../protocol/server-state.ts';
 import { OUTCOME_BYTES_MAX } from './outcome.ts';
 
-/** A client with a stored record; or a damaged one, whose name belongs to nobody. */
+/**
+ * A client with a stored record; or a damaged one, whose name belongs to nobody. Its identity is a mark (identities.ts), or,
+ * of an earlier version of this package, the identity itself.
+ */
 export type KnownClient =
   | { readonly identity: string; readonly record: ClientRecord }
   | { readonly identity: null; readonly record: null };
@@ -59,23 +63,24 @@ type Progress = Omit<ClientRecord, 'outcomeBytes'>;
 export class ClientRecords {
   readonly #exec: DurableObjectStorage['sql']['exec'];
 
-  /** Must be made before anything else wraps the storage's methods. */
-  constructor(storage: DurableObjectStorage) {
+  /**
+   * Must be made before anything else wraps the storage's methods. `onDeleted` is called by `deleteAll`, whose outcomes are
+   * gone, and returns the mark to which the identity of a client is changed.
+   */
+  constructor(storage: DurableObjectStorage, onDeleted: () => (stored: string) => string) {
     this.#exec = storage.sql.exec.bind(storage.sql);
     this.#createTables();
     const deleteAll = storage.deleteAll.bind(storage);
     const deleteAllButClients: typeof deleteAll = (...options) => {
       const clients = this.#values(`SELECT ${CLIENT} FROM _follow_client`);
-      const outcomes = this.#values('SELECT * FROM _follow_outcome');
       // `deleteAll` has deleted everything when it returns; its promise waits for durability.
       const deleted = deleteAll(...options);
       this.#createTables();
+      const markOf = onDeleted();
       // A name that is not valid may be read as that of another row, and can never be used.
-      for (const client of clients) {
-        if (isClientName(client[0])) this.#exec(NEW_CLIENT, ...client);
-      }
-      for (const outcome of outcomes) {
-        if (isClientName(outcome[0])) this.#exec(NEW_OUTCOME, ...outcome);
+      for (const [name, identity, ...numbers] of clients) {
+        if (!isClientName(name)) continue;
+        this.#exec(NEW_CLIENT, name, markOf(String(identity)), ...numbers);
       }
       return deleted;
     };
@@ -110,7 +115,7 @@ export class ClientRecords {
     return outcomes;
   }
 
-  /** Adds a new client, whose name belongs to this identity from now on. */
+  /** Adds a new client, whose name belongs from now on to the identity with this mark. */
   add(name: string, identity: string): void {
     this.#exec(NEW_CLIENT, name, identity, 0, 0, 0, 0, null);
   }

@@ -7,6 +7,7 @@ import { FOLLOWABLE } from '@ctx-storage/core/contract';
 import { storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectState, ObjectWebSocket } from '@ctx-storage/core/object';
 import { FOLLOW_SUBPROTOCOL } from '../protocol/connection.ts';
+import { Caller } from './caller.ts';
 import { checkOptions, type FollowableOptions } from './options.ts';
 import { type ServedEnvironment, ServedObject } from './served-object.ts';
 
@@ -27,6 +28,28 @@ interface Handlers {
   webSocketError?(socket: ObjectWebSocket, error: unknown): unknown;
 }
 
+/** The members that `followable` adds to `ctx`. */
+export interface FollowedMembers {
+  /**
+   * The identity of the follower whose call runs, also after each `await`; undefined for everything that runs for no
+   * follower: the constructor, alarms, and calls of others.
+   *
+   * @throws FOLLOW_UNSUPPORTED on workerd without the flag `nodejs_als` or `nodejs_compat`, anywhere but in the
+   *   constructor and before the first `await` of a follower's call
+   */
+  readonly caller?: string | undefined;
+  /**
+   * Ends the connections of an identity, and refuses it (NOT_AUTHORIZED) until `allowFollowers`. Resolves when that is
+   * durable. The identity's calls that have not begun wait on its devices.
+   */
+  endFollowers(identity: string): Promise<void>;
+  /** Lets an identity follow again. Resolves when that is durable. */
+  allowFollowers(identity: string): Promise<void>;
+}
+
+/** The type of `ctx` in a class that `followable` is given. `State` may be the type of other declarations. */
+export type FollowedState<State = DurableObjectState> = State & FollowedMembers;
+
 type HandlingClass = new (ctx: DurableObjectState, env: unknown) => Handlers;
 export type MethodOf<C extends FollowableClass> = Extract<keyof InstanceType<C>, string>;
 
@@ -43,7 +66,9 @@ export function followableOn<C extends FollowableClass>(
     readonly #followed: ServedObject;
 
     constructor(ctx: DurableObjectState, env: unknown) {
-      const followed = new ServedObject(ctx, checked, environment);
+      const caller = new Caller();
+      const followed = new ServedObject(ctx, checked, caller, environment);
+      addMembers(ctx, caller, followed);
       super(ctx, env);
       this.#env = env;
       this.#followed = followed;
@@ -82,6 +107,15 @@ export function followableOn<C extends FollowableClass>(
     [FOLLOWABLE]: { value: true },
   });
   return Followable as unknown as C;
+}
+
+/** Adds the members to `ctx`, which the class can neither replace nor set. */
+function addMembers(ctx: DurableObjectState, caller: Caller, followed: ServedObject): void {
+  Object.defineProperties(ctx, {
+    caller: { get: () => caller.identity },
+    endFollowers: { value: async (identity: unknown) => followed.endFollowers(identity) },
+    allowFollowers: { value: async (identity: unknown) => followed.allowFollowers(identity) },
+  });
 }
 
 /** Refuses handlers that are fields, because a field would hide the subclass's handler of followers. @throws CLASS_INVALID */

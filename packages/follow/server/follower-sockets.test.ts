@@ -70,6 +70,7 @@ const PING = { request: '_follow_ping', response: '_follow_pong' };
 let platform: Platform;
 let ctx: DurableObjectState;
 let sockets: FollowerSockets;
+let nowMs: number;
 /** The object's sockets of all pairs that were made. */
 let pairs: Socket[];
 
@@ -106,6 +107,7 @@ beforeEach(() => {
     },
   );
   platform = new Platform();
+  nowMs = 0;
   restart();
 });
 afterEach(() => {
@@ -115,46 +117,48 @@ afterEach(() => {
 /** Starts another instance, which finds the sockets and the automatic answer of the one before. */
 function restart(): void {
   ctx = platform.context();
-  sockets = new FollowerSockets(ctx);
+  sockets = new FollowerSockets(ctx, () => nowMs);
 }
 
+const accept = (identity: string, expiresAtMs: number | null = null) =>
+  sockets.accept({ identity, expiresAtMs });
 const asOne = (socket: Socket) => socket as unknown as ObjectWebSocket;
 
 test('[FOLS1] [FOLS12] a request is answered by an upgrade, whose socket keeps number and identity', () => {
-  expect(sockets.accept('ann')).toMatchObject({
+  expect(accept('ann')).toMatchObject({
     status: 101,
     headers: { 'Sec-WebSocket-Protocol': 'ctx-storage-follow' },
     webSocket: expect.any(Socket),
   });
-  sockets.accept('bob');
+  accept('bob');
   const kept = () => platform.followers.map((socket) => sockets.stateOf(asOne(socket)));
   expect(kept()).toEqual([
-    { kind: 'accepted', number: 1, identity: 'ann' },
-    { kind: 'accepted', number: 2, identity: 'bob' },
+    { kind: 'accepted', number: 1, identity: 'ann', expiresAtMs: null, acceptedAtMs: 0 },
+    { kind: 'accepted', number: 2, identity: 'bob', expiresAtMs: null, acceptedAtMs: 0 },
   ]);
   sockets.keep(2, CONNECTION);
   expect(kept()).toEqual([
-    { kind: 'accepted', number: 1, identity: 'ann' },
-    { kind: 'greeted', number: 2, identity: 'bob', connection: CONNECTION },
+    { kind: 'accepted', number: 1, identity: 'ann', expiresAtMs: null, acceptedAtMs: 0 },
+    { kind: 'greeted', number: 2, identity: 'bob', expiresAtMs: null, connection: CONNECTION },
   ]);
 });
 
 test('[FOLS12] the next instance has the open connections that have said hello, and gives further numbers', () => {
-  for (const identity of ['ann', 'bob', 'eve']) sockets.accept(identity);
+  for (const identity of ['ann', 'bob', 'eve']) accept(identity);
   sockets.keep(1, CONNECTION);
   sockets.keep(3, FURTHER);
   sockets.close(1, 'MALFORMED');
   restart();
   expect(sockets.greeted()).toEqual(new Map([[3, FURTHER]]));
-  sockets.accept('joe');
+  accept('joe');
   expect(sockets.stateOf(asOne(platform.followers[3]!))).toMatchObject({ number: 4 });
   sockets.send(3, 'to eve');
   expect(platform.followers.map(({ sent }) => sent)).toEqual([[], [], ['to eve'], []]);
 });
 
 test('[FOLS10] a connection is closed once, with the code and the name of the reason, and nothing is kept or sent after it', () => {
-  sockets.accept('ann');
-  sockets.accept('bob');
+  accept('ann');
+  accept('bob');
   const [closed, other] = platform.followers as [Socket, Socket];
   sockets.close(1, 'MALFORMED');
   sockets.close(1, 'TOO_FAST');
@@ -168,8 +172,8 @@ test('[FOLS10] a connection is closed once, with the code and the name of the re
 });
 
 test('[FOLS12] a socket that has ended gets no messages, and the next instance does not have its connection', () => {
-  sockets.accept('ann');
-  sockets.accept('bob');
+  accept('ann');
+  accept('bob');
   sockets.keep(1, CONNECTION);
   const [ended, other] = platform.followers as [Socket, Socket];
   ended.readyState = 3;
@@ -185,8 +189,8 @@ test('[FOLS12] a socket that has ended gets no messages, and the next instance d
 });
 
 test('[FOLS10] a closing socket gets no message and no reason; its close is answered by a close', () => {
-  sockets.accept('ann');
-  sockets.accept('bob');
+  accept('ann');
+  accept('bob');
   const [closing, other] = platform.followers as [Socket, Socket];
   closing.readyState = 2;
   sockets.send(1, 'late');
@@ -198,7 +202,7 @@ test('[FOLS10] a closing socket gets no message and no reason; its close is answ
 });
 
 test('[FOLS10] only open sockets of followers are counted', () => {
-  for (const identity of ['ann', 'bob', 'eve']) sockets.accept(identity);
+  for (const identity of ['ann', 'bob', 'eve']) accept(identity);
   ctx.acceptWebSocket(asOne(new Socket()), ['mine']);
   platform.followers[1]!.readyState = 2;
   expect(sockets.count).toBe(2);
@@ -210,8 +214,74 @@ test('[FOLS10] a refused request gets a socket that closes with the reason, and 
   expect(platform.followers).toEqual([]);
 });
 
+test('[FOLS19] nothing is sent to a follower from the moment on at which its authorization expires', () => {
+  accept('ann', 5_000);
+  accept('bob');
+  for (const number of [1, 2]) sockets.keep(number, CONNECTION);
+  nowMs = 4_999;
+  for (const number of [1, 2]) sockets.send(number, 'in time');
+  expect([sockets.overdue(), sockets.nextEndMs]).toEqual([[], 5_000]);
+  nowMs = 5_000;
+  for (const number of [1, 2]) sockets.send(number, 'late');
+  expect(platform.followers.map(({ sent }) => sent)).toEqual([['in time'], ['in time', 'late']]);
+  expect(sockets.overdue()).toEqual([{ number: 1, reason: 'NOT_AUTHORIZED' }]);
+  restart();
+  sockets.send(1, 'later');
+  expect(platform.followers[0]!.sent).toEqual(['in time']);
+  expect(sockets.overdue()).toEqual([{ number: 1, reason: 'NOT_AUTHORIZED' }]);
+  sockets.close(1, 'NOT_AUTHORIZED');
+  expect([sockets.overdue(), sockets.nextEndMs]).toEqual([[], Infinity]);
+});
+
+test('[FOLS20] a connection is late ten seconds after it was accepted, unless it has said hello', () => {
+  accept('ann');
+  nowMs = 3_000;
+  accept('bob');
+  accept('eve');
+  sockets.keep(3, CONNECTION);
+  expect(sockets.nextEndMs).toBe(10_000);
+  nowMs = 9_999;
+  expect(sockets.overdue()).toEqual([]);
+  nowMs = 10_000;
+  expect(sockets.overdue()).toEqual([{ number: 1, reason: 'HELLO_LATE' }]);
+  sockets.close(1, 'HELLO_LATE');
+  expect(sockets.nextEndMs).toBe(13_000);
+  restart();
+  nowMs = 13_000;
+  expect(sockets.overdue()).toEqual([{ number: 2, reason: 'HELLO_LATE' }]);
+  sockets.socketEnded(asOne(platform.followers[1]!));
+  nowMs = 1e9;
+  expect([sockets.overdue(), sockets.nextEndMs]).toEqual([[], Infinity]);
+});
+
+test('[FOLS20] a socket that an earlier version has accepted is late if it has said no hello, and else has no end', () => {
+  accept('ann');
+  accept('bob');
+  const [silent, greeted] = platform.followers as [Socket, Socket];
+  silent.serializeAttachment({ kind: 'accepted', number: 1, identity: 'ann' });
+  greeted.serializeAttachment({
+    ...{ kind: 'greeted', number: 2, identity: 'bob' },
+    connection: CONNECTION,
+  });
+  nowMs = 1e12;
+  restart();
+  expect(sockets.overdue()).toEqual([{ number: 1, reason: 'HELLO_LATE' }]);
+  sockets.close(1, 'HELLO_LATE');
+  expect(sockets.nextEndMs).toBe(Infinity);
+});
+
+test('[FOLS20] the open connections of an identity are counted, also those of an earlier instance', () => {
+  for (const identity of ['ann', 'bob', 'ann', 'ann']) accept(identity);
+  platform.followers[2]!.readyState = 2;
+  expect(sockets.numbersOf('ann')).toEqual([1, 4]);
+  restart();
+  expect(sockets.numbersOf('ann')).toEqual([1, 4]);
+  sockets.close(1, 'NOT_AUTHORIZED');
+  expect([sockets.numbersOf('ann'), sockets.numbersOf('bob')]).toEqual([[4], [2]]);
+});
+
 test('[FOLS11] the class finds its own sockets only, and cannot use the tag of the followers', () => {
-  sockets.accept('ann');
+  accept('ann');
   const own = new Socket();
   ctx.acceptWebSocket(asOne(own), ['mine']);
   expect(ctx.getWebSockets()).toEqual([own]);

@@ -3,7 +3,12 @@
 // Each connection has a number. The attachment of its socket stores the number and the connection's protocol state, so
 // both outlive the instance. The attachment of a closed connection says so, and its late messages are ignored.
 //
-// Invariant: the class finds neither the sockets of its followers nor their automatic answer to pings.
+// A connection has an end: the expiry of its authorization, and for one that has not said hello ten seconds. The
+// attachment stores it, too, because no timer outlives an instance.
+//
+// Invariants:
+//   the class finds neither the sockets of its followers nor their automatic answer to pings
+//   nothing is sent to a follower whose authorization has expired
 //
 // This file does not know the messages.
 
@@ -17,21 +22,39 @@ import {
   type FollowerCloseReason,
 } from '../protocol/connection.ts';
 import type { FollowerConnection } from '../protocol/server-state.ts';
+import type { Authorization } from './authorization.ts';
 
 const FOLLOWER_TAG = '_follow';
 const OPEN = 1;
 const CLOSING = 2;
+/** A connection that has not said hello within this time is closed (our choice: followers say it at once). */
+const HELLO_MS = 10_000;
+const NEVER = Number.POSITIVE_INFINITY;
 
 /** The content of a socket's attachment, which outlives the instance. */
 export type FollowerSocket =
-  | { readonly kind: 'accepted'; readonly number: number; readonly identity: string }
-  | {
-      readonly kind: 'greeted';
-      readonly number: number;
-      readonly identity: string;
-      readonly connection: FollowerConnection;
-    }
+  | (Accepted & { readonly kind: 'accepted'; readonly acceptedAtMs: number })
+  | (Accepted & { readonly kind: 'greeted'; readonly connection: FollowerConnection })
   | { readonly kind: 'closed' };
+
+interface Accepted extends Authorization {
+  readonly number: number;
+}
+
+/** An open connection. Each time is Infinity if the connection has no such end. */
+interface Connected {
+  readonly socket: ObjectWebSocket;
+  readonly identity: string;
+  readonly expiresAtMs: number;
+  /** The connection ends at this time, unless it has said hello. */
+  helloUntilMs: number;
+}
+
+/** A connection whose time is over. */
+export interface Overdue {
+  readonly number: number;
+  readonly reason: 'NOT_AUTHORIZED' | 'HELLO_LATE';
+}
 
 /** Global classes of workerd. On its own hosts, this package installs them. */
 interface Scope {
@@ -44,11 +67,14 @@ type Sockets = Pick<DurableObjectState, 'acceptWebSocket' | 'getTags' | 'getWebS
 
 export class FollowerSockets {
   readonly #sockets: Sockets;
-  readonly #byNumber = new Map<number, ObjectWebSocket>();
+  readonly #now: () => number;
+  readonly #byNumber = new Map<number, Connected>();
+  #nextEndMs = NEVER;
   #lastNumber = 0;
 
   /** Replaces methods of `ctx`, so that the class does not see the sockets of followers. */
-  constructor(ctx: DurableObjectState) {
+  constructor(ctx: DurableObjectState, now: () => number) {
+    this.#now = now;
     const getWebSockets = ctx.getWebSockets.bind(ctx);
     const acceptWebSocket = ctx.acceptWebSocket.bind(ctx);
     this.#sockets = { acceptWebSocket, getWebSockets, getTags: ctx.getTags.bind(ctx) };
@@ -66,8 +92,11 @@ export class FollowerSockets {
     for (const socket of getWebSockets(FOLLOWER_TAG)) {
       const kept = stateOf(socket);
       if (kept.kind === 'closed') continue;
-      this.#byNumber.set(kept.number, socket);
-      this.#lastNumber = Math.max(this.#lastNumber, kept.number);
+      // The attachments of earlier versions of this package tell no times.
+      const { number, identity, expiresAtMs = null } = kept;
+      const acceptedAtMs = kept.kind === 'accepted' ? (kept.acceptedAtMs ?? 0) : NEVER;
+      this.#add(number, { socket, identity, expiresAtMs, helloUntilMs: acceptedAtMs + HELLO_MS });
+      this.#lastNumber = Math.max(this.#lastNumber, number);
     }
   }
 
@@ -77,6 +106,28 @@ export class FollowerSockets {
       .length;
   }
 
+  /** The numbers of the open connections of an identity. */
+  numbersOf(identity: string): number[] {
+    return [...this.#byNumber].flatMap(([number, { socket, identity: its }]) =>
+      its === identity && socket.readyState === OPEN ? number : [],
+    );
+  }
+
+  /** Returns the connections whose time is over, which must be closed. */
+  overdue(): Overdue[] {
+    const nowMs = this.#now();
+    if (nowMs < this.#nextEndMs) return [];
+    return [...this.#byNumber].flatMap(([number, { expiresAtMs, helloUntilMs }]): Overdue[] => {
+      if (nowMs >= expiresAtMs) return [{ number, reason: 'NOT_AUTHORIZED' }];
+      return nowMs >= helloUntilMs ? [{ number, reason: 'HELLO_LATE' }] : [];
+    });
+  }
+
+  /** The time at which the next connection is overdue; Infinity if none will be. */
+  get nextEndMs(): number {
+    return this.#nextEndMs;
+  }
+
   isFollower(socket: ObjectWebSocket): boolean {
     return this.#sockets.getTags(socket).includes(FOLLOWER_TAG);
   }
@@ -84,20 +135,21 @@ export class FollowerSockets {
   /** Returns the connections of an earlier instance that have said hello, by number. */
   greeted(): Map<number, FollowerConnection> {
     const connections = new Map<number, FollowerConnection>();
-    for (const [number, socket] of this.#byNumber) {
+    for (const [number, { socket }] of this.#byNumber) {
       const kept = stateOf(socket);
       if (kept.kind === 'greeted') connections.set(number, kept.connection);
     }
     return connections;
   }
 
-  /** Answers a request to follow with a new connection of this identity. */
-  accept(identity: string): Response {
+  /** Answers a request to follow with a new connection. */
+  accept({ identity, expiresAtMs }: Authorization): Response {
     const { 0: client, 1: socket } = newPair();
     this.#sockets.acceptWebSocket(socket, [FOLLOWER_TAG]);
     const number = ++this.#lastNumber;
-    this.#byNumber.set(number, socket);
-    keep(socket, { kind: 'accepted', number, identity });
+    const acceptedAtMs = this.#now();
+    this.#add(number, { socket, identity, expiresAtMs, helloUntilMs: acceptedAtMs + HELLO_MS });
+    keep(socket, { kind: 'accepted', number, identity, expiresAtMs, acceptedAtMs });
     return upgradeTo(client);
   }
 
@@ -113,24 +165,35 @@ export class FollowerSockets {
     return stateOf(socket);
   }
 
-  /** Stores the state of a connection for the next instance. */
+  /** Stores the state of a connection, which has said hello, for the next instance. */
   keep(number: number, connection: FollowerConnection): void {
-    const socket = this.#byNumber.get(number);
-    const kept = socket === undefined ? undefined : stateOf(socket);
-    if (kept === undefined || kept.kind === 'closed') return;
-    keep(socket!, { kind: 'greeted', number, identity: kept.identity, connection });
+    const connected = this.#byNumber.get(number);
+    if (connected === undefined) return;
+    const { socket, identity, expiresAtMs, helloUntilMs } = connected;
+    keep(socket, {
+      kind: 'greeted',
+      number,
+      identity,
+      expiresAtMs: orNull(expiresAtMs),
+      connection,
+    });
+    if (helloUntilMs === NEVER) return;
+    connected.helloUntilMs = NEVER;
+    this.#findNextEnd();
   }
 
   /** Sends a message, unless the socket is closed: then the follower connects again, and names its position. */
   send(number: number, message: Uint8Array<ArrayBuffer> | string): void {
-    const socket = this.#byNumber.get(number);
-    if (socket?.readyState === OPEN) socket.send(message);
+    const connected = this.#byNumber.get(number);
+    if (connected === undefined || this.#now() >= connected.expiresAtMs) return;
+    if (connected.socket.readyState === OPEN) connected.socket.send(message);
   }
 
   close(number: number, reason: FollowerCloseReason): void {
-    const socket = this.#byNumber.get(number);
+    const socket = this.#byNumber.get(number)?.socket;
     if (socket === undefined) return;
     this.#byNumber.delete(number);
+    this.#findNextEnd();
     keep(socket, { kind: 'closed' });
     if (socket.readyState === OPEN) socket.close(FOLLOWER_CLOSE_CODES[reason], reason);
   }
@@ -139,9 +202,33 @@ export class FollowerSockets {
   socketEnded(socket: ObjectWebSocket): void {
     const kept = stateOf(socket);
     if (kept.kind !== 'closed') this.#byNumber.delete(kept.number);
+    this.#findNextEnd();
     keep(socket, { kind: 'closed' });
     if (socket.readyState === CLOSING) socket.close();
   }
+
+  #add(
+    number: number,
+    {
+      expiresAtMs,
+      ...connected
+    }: Omit<Connected, 'expiresAtMs'> & Pick<Authorization, 'expiresAtMs'>,
+  ): void {
+    this.#byNumber.set(number, { ...connected, expiresAtMs: expiresAtMs ?? NEVER });
+    this.#findNextEnd();
+  }
+
+  #findNextEnd(): void {
+    this.#nextEndMs = NEVER;
+    for (const { expiresAtMs, helloUntilMs } of this.#byNumber.values()) {
+      this.#nextEndMs = Math.min(this.#nextEndMs, expiresAtMs, helloUntilMs);
+    }
+  }
+}
+
+/** An attachment has null for Infinity. */
+function orNull(timeMs: number): number | null {
+  return timeMs === NEVER ? null : timeMs;
 }
 
 function newPair(): InstanceType<Scope['WebSocketPair']> {

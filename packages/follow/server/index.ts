@@ -4,8 +4,12 @@
 import { Capture } from '../capture/capture.ts';
 import { type FollowableClass, followableOn, type MethodOf } from './followable.ts';
 import type { FollowableOptions } from './options.ts';
+import { PLATFORM } from './platform.ts';
 
+export type { Authorized } from './authorization.ts';
+export type { FollowedMembers, FollowedState } from './followable.ts';
 export type { FollowableOptions, FollowedTarget, FollowLimits } from './options.ts';
+export type { FollowOrigins } from './origins.ts';
 
 /**
  * Returns a subclass whose objects can be followed. Export it instead of the class, which runs unchanged. Tables and
@@ -23,9 +27,8 @@ export function followable<C extends FollowableClass>(
 ): C {
   return followableOn(
     {
+      ...PLATFORM,
       capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite }),
-      now: () => Date.now(),
-      randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     },
     Class,
     options,

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { FOLLOWER_CLOSE_CODES } from '../protocol/connection.ts';
-import { checkIdentity, checkOptions } from './options.ts';
+import { checkOptions } from './options.ts';
 
 class Room {
   add() {}
@@ -28,18 +28,22 @@ const GOOD = { authorize: () => 'A', methods: ['add'], version: 1 };
 test('[FOLS2] methods may be inherited, and limits have defaults', () => {
   const { methods, limits } = checkOptions(Hall, { ...GOOD, limits: { followers: 2 } });
   expect([...methods]).toEqual(['add']);
-  expect(limits).toEqual({ followers: 2, messagesPerSecond: 1000, objectBytes: 256 * 2 ** 20 });
+  const others = { followersPerIdentity: 100, messagesPerSecond: 1000 };
+  expect(limits).toEqual({ followers: 2, ...others, objectBytes: 256 * 2 ** 20 });
 });
 
-test('[FOLS2] without limits, there are 1,000 followers, 1,000 messages a second and 256 MiB', () => {
+test('[FOLS2] without limits, there are 1,000 followers, 100 of one identity, 1,000 messages a second and 256 MiB', () => {
   const authorize = () => 'A';
   expect(checkOptions(Room, { authorize, methods: [], version: 7 })).toEqual({
     authorize,
     methods: new Set(),
     version: 7,
-    limits: { followers: 1000, messagesPerSecond: 1000, objectBytes: 268_435_456 },
+    limits: {
+      ...{ followers: 1000, followersPerIdentity: 100 },
+      ...{ messagesPerSecond: 1000, objectBytes: 268_435_456 },
+    },
   });
-  const limits = { followers: 1, messagesPerSecond: 1, objectBytes: 1 };
+  const limits = { followers: 1, followersPerIdentity: 1, messagesPerSecond: 1, objectBytes: 1 };
   expect(checkOptions(Room, { ...GOOD, limits }).limits).toEqual(limits);
 });
 
@@ -96,6 +100,19 @@ test.each([
     'INVALID_ARGUMENT',
     /limit messagesPerSecond/,
   ],
+  [
+    Room,
+    { ...GOOD, limits: { followersPerIdentity: 0 } },
+    'INVALID_ARGUMENT',
+    /limit followersPerIdentity/,
+  ],
+  [
+    Room,
+    { ...GOOD, origins: 'https://a.org' },
+    'INVALID_ARGUMENT',
+    /neither a list nor a function/,
+  ],
+  [Room, { ...GOOD, origins: [7] }, 'INVALID_ARGUMENT', /^followable\(\): 7 of origins is not an/],
   [Room, { ...GOOD, limits: { objectBytes: 0 } }, 'INVALID_ARGUMENT', /limit objectBytes/],
 ] as const)('[FOLS2] the definition %o with %o is %s: %s', (Class, options, code, text) => {
   expect(() => checkOptions(Class, options)).toThrow(
@@ -115,21 +132,6 @@ test.each([
   );
 });
 
-test('[FOLS3] an identity is a text of 1 to 256 units; null and false mean not authorized', () => {
-  for (const given of ['A', 'x'.repeat(256)]) expect(checkIdentity(given)).toBe(given);
-  for (const given of [null, false]) expect(checkIdentity(given)).toBeNull();
-  expect(() => checkIdentity(0)).toThrow(/neither null nor an identity, a text of 1 to 256/);
-});
-
-test.each([[true], [undefined], [''], ['x'.repeat(257)], [7]])(
-  '[FOLS3] %o is not an identity',
-  (given) => {
-    expect(() => checkIdentity(given)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-    );
-  },
-);
-
 test('[FOLS10] every reason to close has a code of its own, which the protocol lists', () => {
   const path = new URL('../../../docs/internals/follow-protocol.md', import.meta.url);
   const rows = readFileSync(path, 'utf8').matchAll(/^(4\d{3}[\d, ]*) \| ([^|]*) \|/gm);
@@ -138,5 +140,5 @@ test('[FOLS10] every reason to close has a code of its own, which the protocol l
     return codes!.split(', ').map((code, i) => [each[i], Number(code)] as const);
   });
   expect(Object.fromEntries(listed)).toEqual(FOLLOWER_CLOSE_CODES);
-  expect(new Set(listed.map(([, code]) => code)).size).toBe(16);
+  expect(new Set(listed.map(([, code]) => code)).size).toBe(19);
 });

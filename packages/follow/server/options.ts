@@ -4,6 +4,8 @@
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectId } from '@ctx-storage/core/object';
+import type { Authorized } from './authorization.ts';
+import { checkOrigins, type FollowOrigins } from './origins.ts';
 
 /** The object that a request asks to follow, passed to `authorize`. */
 export interface FollowedTarget<Env = unknown> {
@@ -16,12 +18,18 @@ export interface FollowableOptions<Method extends string = string, Env = unknown
    * Decides whether a request may follow the object. Returns the identity of its user, 1 to 256 UTF-16 units, or null or
    * false to close the connection (NOT_AUTHORIZED). A follower reads everything in the object.
    *
+   * With `{ identity, expiresAt }`, the connection ends at that time, and the follower's next one is asked about again.
+   *
    * Each copy on a device has a name, which belongs to the first identity that uses it.
    */
-  authorize(
-    request: Request,
-    target: FollowedTarget<Env>,
-  ): string | null | false | Promise<string | null | false>;
+  authorize(request: Request, target: FollowedTarget<Env>): Authorized | Promise<Authorized>;
+  /**
+   * The origins of the pages that may follow, or a function that decides about one; others are closed (ORIGIN_REFUSED).
+   * A request that no page has sent has no origin, and goes to `authorize` at once.
+   *
+   * @default the page's host, with its port, is that of the request
+   */
+  readonly origins?: FollowOrigins;
   /** The methods of the class that followers may call. Calls of others are refused. */
   readonly methods: readonly Method[];
   /** The version of the class, from 1 on. A follower with another version makes no forecasts. */
@@ -32,6 +40,8 @@ export interface FollowableOptions<Method extends string = string, Env = unknown
 export interface FollowLimits {
   /** The most connections to one object. A further one is closed (TOO_MANY_FOLLOWERS). @default 1,000 */
   readonly followers?: number;
+  /** The most connections of one identity to one object. A further one is closed (TOO_MANY_FOLLOWERS). @default 100 */
+  readonly followersPerIdentity?: number;
   /** Messages per second of one connection, and its burst. A connection that exceeds it is closed. @default 1,000 */
   readonly messagesPerSecond?: number;
   /**
@@ -42,6 +52,7 @@ export interface FollowLimits {
 }
 
 export interface CheckedOptions extends Pick<FollowableOptions<string, never>, 'authorize'> {
+  readonly origins: FollowOrigins | undefined;
   readonly methods: ReadonlySet<string>;
   readonly version: number;
   readonly limits: Required<FollowLimits>;
@@ -53,11 +64,10 @@ export interface CheckedOptions extends Pick<FollowableOptions<string, never>, '
  */
 const LIMITS: Required<FollowLimits> = {
   followers: 1000,
+  followersPerIdentity: 100,
   messagesPerSecond: 1000,
   objectBytes: 256 * 2 ** 20,
 };
-
-const IDENTITY_UNITS_MAX = 256;
 
 /** Methods that only the runtime calls, so followers may not. */
 const HANDLERS = ['alarm', 'connect', 'fetch', 'webSocketClose', 'webSocketError'];
@@ -74,7 +84,14 @@ export function checkOptions(Class: unknown, options: unknown): CheckedOptions {
   if (typeof options !== 'object' || options === null) {
     throw invalid('takes { authorize, methods, version } as its second argument.');
   }
-  const { authorize, methods, version, limits = {}, ...others } = options as FollowableOptions;
+  const {
+    authorize,
+    origins,
+    methods,
+    version,
+    limits = {},
+    ...others
+  } = options as FollowableOptions;
   refuseUnknown('option', others);
   if (typeof authorize !== 'function') {
     throw invalid(
@@ -87,18 +104,10 @@ export function checkOptions(Class: unknown, options: unknown): CheckedOptions {
   }
   for (const name of methods) checkMethod(Class, name);
   checkNumber('option version', version);
-  return { authorize, methods: new Set(methods), version, limits: checkLimits(limits) };
-}
-
-/** Returns the identity that `authorize` returned, or null if the request is not authorized. @throws INVALID_ARGUMENT */
-export function checkIdentity(given: unknown): string | null {
-  if (given === null || given === false) return null;
-  if (typeof given === 'string' && given.length > 0 && given.length <= IDENTITY_UNITS_MAX) {
-    return given;
-  }
-  throw invalid(
-    `authorize() gave neither null nor an identity, a text of 1 to ${IDENTITY_UNITS_MAX} UTF-16 units.`,
-  );
+  return {
+    ...{ authorize, origins: checkOrigins(origins) },
+    ...{ methods: new Set(methods), version, limits: checkLimits(limits) },
+  };
 }
 
 function checkMethod(Class: Function, name: string): void {
@@ -122,12 +131,14 @@ function propertyOf(prototype: object | null, name: string): PropertyDescriptor 
 
 function checkLimits(limits: FollowLimits): Required<FollowLimits> {
   if (typeof limits !== 'object' || limits === null) throw invalid('limits is not an object.');
-  const { followers, messagesPerSecond, objectBytes, ...others } = { ...LIMITS, ...limits };
+  const { followers, followersPerIdentity, messagesPerSecond, objectBytes, ...others } = {
+    ...LIMITS,
+    ...limits,
+  };
   refuseUnknown('limit', others);
-  checkNumber('limit followers', followers);
-  checkNumber('limit messagesPerSecond', messagesPerSecond);
-  checkNumber('limit objectBytes', objectBytes);
-  return { followers, messagesPerSecond, objectBytes };
+  const checked = { followers, followersPerIdentity, messagesPerSecond, objectBytes };
+  for (const [name, value] of Object.entries(checked)) checkNumber(`limit ${name}`, value);
+  return checked;
 }
 
 function checkNumber(what: string, value: unknown): void {

@@ -13,7 +13,7 @@
 //
 // This file does not know how changes are captured, nor what the messages mean.
 
-import { storageError } from '@ctx-storage/core/errors';
+import { assert, storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectState, ObjectWebSocket } from '@ctx-storage/core/object';
 import { deserialize, serialize } from '@ctx-storage/core/values';
 import type { ChangeSource } from '../changes/changes.ts';
@@ -44,11 +44,16 @@ import type {
 } from '../protocol/server-events.ts';
 import type { FollowServer } from '../protocol/server-state.ts';
 import { needsReceipt } from '../protocol/unread.ts';
+import { checkAuthorized, checkIdentity } from './authorization.ts';
 import { argumentsOf } from './call-arguments.ts';
+import type { Caller } from './caller.ts';
 import { ClientRecords } from './client-records.ts';
+import { Deadline, type DeadlineEnvironment } from './deadline.ts';
 import { type FollowerSocket, FollowerSockets } from './follower-sockets.ts';
+import { Identities } from './identities.ts';
 import { MessageRate } from './message-rate.ts';
-import { type CheckedOptions, checkIdentity } from './options.ts';
+import type { CheckedOptions } from './options.ts';
+import { isOriginAllowed } from './origins.ts';
 import { errorOutcome, valueOutcome } from './outcome.ts';
 
 /** Starts to capture the changes of an object's storage. `onWrite` is called for each write from then on. */
@@ -58,9 +63,8 @@ export type CaptureChanges = (
   onWrite: () => void,
 ) => ChangeSource;
 
-export interface ServedEnvironment {
+export interface ServedEnvironment extends DeadlineEnvironment {
   readonly capture: CaptureChanges;
-  now(): number;
   randomUint32(): number;
 }
 
@@ -88,6 +92,12 @@ export class ServedObject {
   readonly #source: ChangeSource;
   readonly #rate: MessageRate;
   readonly #randomUint32: () => number;
+  readonly #identities: Identities;
+  readonly #caller: Caller;
+  /** The identities of the clients whose calls wait or run. */
+  readonly #identityByClient = new Map<string, string>();
+  /** Ends the next connection whose time will be over. */
+  readonly #deadline: Deadline;
   #object: object = {};
   #protocol: FollowServer | null = null;
   readonly #effectsToDo: FollowServerEffect[] = [];
@@ -104,12 +114,23 @@ export class ServedObject {
     null;
 
   /** Must run before the constructor of the class, whose writes it captures. */
-  constructor(ctx: DurableObjectState, options: CheckedOptions, environment: ServedEnvironment) {
+  constructor(
+    ctx: DurableObjectState,
+    options: CheckedOptions,
+    caller: Caller,
+    environment: ServedEnvironment,
+  ) {
     this.#ctx = ctx;
     this.#options = options;
-    this.#records = new ClientRecords(ctx.storage);
-    this.#sockets = new FollowerSockets(ctx);
+    this.#caller = caller;
     this.#randomUint32 = environment.randomUint32;
+    this.#identities = new Identities(ctx.storage, environment.randomUint32);
+    this.#records = new ClientRecords(ctx.storage, () => {
+      this.#update({ kind: 'outcomesDeleted' });
+      return (stored) => this.#identities.markOfStored(stored);
+    });
+    this.#sockets = new FollowerSockets(ctx, environment.now);
+    this.#deadline = new Deadline(environment, () => this.#runOrAbort(() => this.#endOverdue()));
     this.#rate = new MessageRate(options.limits.messagesPerSecond, environment.now);
     this.#countTransactions();
     // Life 0 belongs to the empty history, so no instance may have it.
@@ -120,6 +141,7 @@ export class ServedObject {
   /** Begins to serve the object, once the constructor of the class has run. */
   beginServing(object: object): void {
     this.#object = object;
+    this.#caller.constructed();
     this.#afterTurn(() => this.#openOnce());
   }
 
@@ -127,16 +149,43 @@ export class ServedObject {
     return this.#sockets.isFollower(socket);
   }
 
-  /** Answers a request to follow, after asking `authorize`. @throws errors of `authorize` */
+  /** Answers a request to follow, after asking `authorize`. @throws errors of `authorize` and `origins` */
   async accept(request: Request, env: unknown): Promise<Response> {
+    const { authorize, origins, limits } = this.#options;
+    if (!isOriginAllowed(request, origins)) return this.#sockets.refuse('ORIGIN_REFUSED');
     const target = { env: env as never, id: this.#ctx.id };
-    const identity = checkIdentity(await this.#options.authorize(request, target));
-    if (identity === null) return this.#sockets.refuse('NOT_AUTHORIZED');
-    const isFull = this.#sockets.count >= this.#options.limits.followers;
-    return isFull ? this.#sockets.refuse('TOO_MANY_FOLLOWERS') : this.#sockets.accept(identity);
+    const authorization = checkAuthorized(await authorize(request, target));
+    if (authorization === null) return this.#sockets.refuse('NOT_AUTHORIZED');
+    const { identity } = authorization;
+    if (this.#identities.isEnded(identity)) return this.#sockets.refuse('NOT_AUTHORIZED');
+    this.#runOrAbort(() => this.#endOverdue());
+    const isFull =
+      this.#sockets.count >= limits.followers ||
+      this.#sockets.numbersOf(identity).length >= limits.followersPerIdentity;
+    if (isFull) return this.#sockets.refuse('TOO_MANY_FOLLOWERS');
+    const response = this.#sockets.accept(authorization);
+    // The authorization may have expired before.
+    this.#runOrAbort(() => this.#endOverdue());
+    return response;
+  }
+
+  /** Ends the connections of an identity, which may not follow any more. Resolves when that is durable. */
+  endFollowers(given: unknown): Promise<void> {
+    const identity = checkIdentity('ctx.endFollowers()', given);
+    this.#identities.end(identity);
+    for (const number of this.#sockets.numbersOf(identity)) this.#end(number, 'NOT_AUTHORIZED');
+    this.#withdrawCalls(identity);
+    return this.#ctx.storage.sync();
+  }
+
+  /** Lets an identity follow again. Resolves when that is durable. */
+  allowFollowers(given: unknown): Promise<void> {
+    this.#identities.allow(checkIdentity('ctx.allowFollowers()', given));
+    return this.#ctx.storage.sync();
   }
 
   receive(socket: ObjectWebSocket, data: string | ArrayBuffer) {
+    this.#runOrAbort(() => this.#endOverdue());
     const from = this.#sockets.stateOf(socket);
     if (from.kind === 'closed') return;
     const { number } = from;
@@ -161,6 +210,9 @@ export class ServedObject {
       } else if (message.kind === 'ack') {
         this.#deliver({ kind: 'ack', connection, message });
       } else {
+        if (from.kind === 'greeted') {
+          this.#identityByClient.set(from.connection.client, from.identity);
+        }
         this.#deliver({ kind: 'call', connection, message, bytes: data.byteLength });
       }
     });
@@ -178,8 +230,10 @@ export class ServedObject {
   #hello({ number, identity }: Exclude<FollowerSocket, { kind: 'closed' }>, message: HelloMessage) {
     const { client, position } = message;
     const known = this.#records.get(client);
-    if (known === null) this.#records.add(client, identity);
-    else if (known.identity !== identity) return this.#closeConnection(number, 'CLIENT_TAKEN');
+    const mark = this.#identities.markOf(identity);
+    if (known === null) this.#records.add(client, mark);
+    else if (this.#identities.markOfStored(known.identity) !== mark)
+      return this.#closeConnection(number, 'CLIENT_TAKEN');
     const lifeAtPosition = position === null ? null : this.#source.lifeAt(position.id);
     const record = known?.record ?? null;
     const copyLives = this.#copyLives(message.copy);
@@ -209,6 +263,35 @@ export class ServedObject {
     this.#runOrAbort(() => this.#deliver({ kind: 'closed', connection: number }));
   }
 
+  /** Ends the connections whose time is over. */
+  #endOverdue(): void {
+    for (const { number, reason } of this.#sockets.overdue()) this.#end(number, reason);
+    this.#deadline.set(this.#sockets.nextEndMs);
+  }
+
+  /** Closes a connection, also in the middle of a turn: its end has no effect on others. */
+  #end(number: number, reason: FollowerCloseReason): void {
+    this.#sockets.close(number, reason);
+    this.#rate.forget(number);
+    this.#update({ kind: 'closed', connection: number });
+  }
+
+  /** Takes back the calls of an identity that have not begun: its followers send them again if they may. */
+  #withdrawCalls(identity: string): void {
+    const clients = [...this.#identityByClient].filter(([, of]) => of === identity);
+    this.#update({ kind: 'callsWithdrawn', clients: clients.map(([client]) => client) });
+  }
+
+  /** Delivers an event that has no effects, also in the middle of a turn. */
+  #update(event: Event): void {
+    if (this.#protocol === null) return;
+    // In the middle of deleteAll() there is no position, and without effects it makes no difference.
+    const head = { id: 0, life: 0 };
+    const { state, effects } = stepFollowServer(this.#protocol, { ...event, head });
+    assert(effects.length === 0, 'an event in the middle of a turn had effects');
+    this.#storeState(state);
+  }
+
   #deliver(event: Event): void {
     this.#openOnce();
     this.#pauseCall();
@@ -217,6 +300,7 @@ export class ServedObject {
 
   #openOnce(): void {
     if (this.#protocol !== null) return;
+    this.#endOverdue();
     const connections = this.#sockets.greeted();
     const records = new Map(this.#records.recordsWithUnansweredCall());
     for (const [number, { client, sent, told }] of connections) {
@@ -242,6 +326,7 @@ export class ServedObject {
   }
 
   #step(event: Event): void {
+    this.#endOverdue();
     const head = this.#source.head();
     const { state, effects } = stepFollowServer(this.#protocol!, { ...event, head });
     this.#storeState(state);
@@ -255,6 +340,10 @@ export class ServedObject {
       }
     }
     this.#protocol = state;
+    if (this.#identityByClient.size <= state.clients.size) return;
+    for (const client of this.#identityByClient.keys()) {
+      if (!state.clients.has(client)) this.#identityByClient.delete(client);
+    }
   }
 
   /** Performs effects in order. A call that ends in its first turn adds its effects at the end of the list. */
@@ -373,7 +462,11 @@ export class ServedObject {
   #run(client: string, { method, args }: FollowedCallMessage) {
     let returned: unknown;
     try {
-      returned = this.#invoke(method, args);
+      // A lazy thenable begins its work when it is resolved, which belongs to the call, too.
+      returned = this.#caller.run(this.#identityByClient.get(client)!, () => {
+        const result = this.#invoke(method, args);
+        return isThenable(result) ? Promise.resolve(result) : result;
+      });
     } catch (error) {
       return this.#endCall(client, errorOutcome(error));
     }

@@ -6,6 +6,7 @@ import { Capture, type CaptureOptions } from '../capture/capture.ts';
 import type { LinkSocket } from '../copy/link.ts';
 import { followableOn } from '../server/followable.ts';
 import type { FollowableOptions } from '../server/options.ts';
+import { PLATFORM } from '../server/platform.ts';
 import type { ServedEnvironment } from '../server/served-object.ts';
 
 type ObjectClass = new (ctx: never, env: never) => object;
@@ -64,9 +65,8 @@ export async function followedServer(
   bounds: Pick<CaptureOptions, 'notesMax' | 'partBytes'> = {},
 ): Promise<FollowedServer> {
   const environment: ServedEnvironment = {
+    ...PLATFORM,
     capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite, ...bounds }),
-    now: () => Date.now(),
-    randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
   };
   const given = { authorize: () => 'someone', version: 1, ...options };
   const Room = followableOn(environment, Class, given as never);

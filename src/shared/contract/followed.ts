@@ -8,8 +8,9 @@ export interface FollowState {
    * whole copy is needed, and the server makes none of this size (its limit objectBytes). QUEUE_BEHIND: the files
    * were taken back to an earlier state, so numbers of calls were used twice. CLIENT_TAKEN: another identity has used this
    * copy on the server. After the last two, `forget` begins with a new copy. Offline: NOT_AUTHORIZED, `authorize` of the
-   * server has refused; TOO_MANY_FOLLOWERS, the object has as many as it may. Both are tried again, every 30 s at last, with a
-   * new address of `url`. In any state, OTHER_VERSION: the server's class has another `version` than the option `version` of this
+   * server has refused, or what it gave has expired; ORIGIN_REFUSED, `origins` of the server does not allow the origin of
+   * this page; TOO_MANY_FOLLOWERS, the object, or this identity there, has as many connections as it may. All are tried
+   * again, every 30 s at last, with a new address of `url`. In any state, OTHER_VERSION: the server's class has another `version` than the option `version` of this
    * copy, so nothing is forecast. null: it is not known, or there is no network.
    */
   readonly reason:
@@ -18,6 +19,7 @@ export interface FollowState {
     | 'QUEUE_BEHIND'
     | 'CLIENT_TAKEN'
     | 'NOT_AUTHORIZED'
+    | 'ORIGIN_REFUSED'
     | 'TOO_MANY_FOLLOWERS'
     | 'OTHER_VERSION'
     | null;

@@ -55,10 +55,14 @@ export interface ForkRequest {
   readonly isKept: boolean;
   /** What the code of a class sends to others is sent. */
   readonly sends: boolean;
+  /** Called with each instance of a branch that is not kept, before its object is constructed. */
+  readonly prepare?: OpenedBranch['prepare'];
 }
 
 /** A branch that is not kept. */
-interface Temporary extends Omit<KeptBranch, 'isLeaving' | 'isStored'> {
+interface Temporary
+  extends Omit<KeptBranch, 'isLeaving' | 'isStored'>,
+    Pick<ForkRequest, 'prepare'> {
   readonly files: ScratchDirectory;
   /** How many sessions use it; null: none has yet. */
   holders: number | null;
@@ -134,7 +138,7 @@ export class Branches {
       () => medium.remove(moved),
     );
     const branches = this.#temporary.get(key) ?? new Map<string, Temporary>();
-    branches.set(branch.id, { ...branch, files, holders: null });
+    branches.set(branch.id, { ...branch, files, holders: null, prepare: request.prepare });
     this.#temporary.set(key, branches);
     return branch;
   }

@@ -98,6 +98,8 @@ export interface InstanceOptions {
 export interface OpenedBranch {
   readonly files: ObjectFiles;
   readonly sends: boolean;
+  /** Called before the object is constructed. */
+  readonly prepare?: ((instance: ObjectInstance) => void) | undefined;
 }
 
 /** A reset that has ended the instance. */
@@ -143,7 +145,7 @@ export class ObjectInstance {
     const { address, environment, events } = options;
     const historyPruned = () => events.onHistoryPruned(address);
     const logEnvironment = { ...environment, historyPruned };
-    const { files, sends } =
+    const { files, sends, prepare } =
       (await options.openBranch?.(logEnvironment)) ??
       (await openOwnFiles(address, environment, logEnvironment));
     let instance: ObjectInstance;
@@ -156,6 +158,7 @@ export class ObjectInstance {
       throw error;
     }
     if (instance.storage.isStored) instance.#noteStored();
+    prepare?.(instance);
     instance.#construct();
     instance.context.start();
     return instance;

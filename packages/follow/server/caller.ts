@@ -1,0 +1,98 @@
+// Tells the code of a followed class whose call it runs: `ctx.caller`.
+//
+// AsyncLocalStorage follows a call through everything that it awaits. Node has it, and workerd with one of the flags
+// `nodejs_compat` and `nodejs_als`. In other runtimes only the synchronous part of a call is certain, and the constructor,
+// which runs for nobody: anywhere else `caller` throws.
+//
+// Invariant: `caller` is never the identity of another call, nor of another object's call.
+
+import { storageError } from '@ctx-storage/core/errors';
+
+/** A call of a follower that is running. */
+interface RunningCall {
+  readonly object: Caller;
+  readonly identity: string;
+}
+
+/** The part of AsyncLocalStorage that is used. */
+export interface CallStore {
+  getStore(): RunningCall | undefined;
+  run<T>(call: RunningCall, task: () => T): T;
+}
+
+interface AsyncHooks {
+  readonly AsyncLocalStorage: new () => CallStore;
+}
+
+/** The part of the global scope that is used. */
+interface Scope {
+  readonly navigator?: { readonly userAgent?: string };
+  readonly process?: { getBuiltinModule?(name: string): AsyncHooks | undefined };
+}
+
+const HOOKS = 'node:async_hooks';
+
+/** One store for all objects, because older versions of Node spend time on each store with each promise. */
+class CallStores {
+  shared: CallStore | null = null;
+
+  constructor(scope: Scope) {
+    const use = (hooks: AsyncHooks | undefined) => {
+      if (hooks !== undefined) this.shared = new hooks.AsyncLocalStorage();
+    };
+    use(scope.process?.getBuiltinModule?.(HOOKS));
+    if (this.shared !== null || scope.navigator?.userAgent !== 'Cloudflare-Workers') return;
+    // workerd has the module also without `process`. The name is no literal, so that bundlers leave the import alone.
+    // It has loaded before the first event.
+    const loading = import(
+      /* @vite-ignore */ /* webpackIgnore: true */ HOOKS
+    ) as Promise<AsyncHooks>;
+    loading.then(use, () => {});
+  }
+}
+
+const stores = new CallStores(globalThis as Scope);
+
+export class Caller {
+  readonly #store: CallStore | null;
+  /** The call whose synchronous part runs. */
+  #beginning: RunningCall | null = null;
+  #isConstructed = false;
+
+  constructor(store: CallStore | null = stores.shared) {
+    this.#store = store;
+  }
+
+  /** The constructor of the class has run. */
+  constructed(): void {
+    this.#isConstructed = true;
+  }
+
+  /** Runs the method of a call, and what it returns later, for this identity. */
+  run<T>(identity: string, method: () => T): T {
+    const call: RunningCall = { object: this, identity };
+    const outer = this.#beginning;
+    this.#beginning = call;
+    try {
+      return this.#store === null ? method() : this.#store.run(call, method);
+    } finally {
+      this.#beginning = outer;
+    }
+  }
+
+  /**
+   * The identity of the running call; undefined for code that runs for no follower.
+   *
+   * @throws FOLLOW_UNSUPPORTED where this runtime cannot tell
+   */
+  get identity(): string | undefined {
+    const call = this.#store === null ? this.#beginning : this.#store.getStore();
+    if (call?.object === this) return call.identity;
+    if (this.#store !== null || !this.#isConstructed) return undefined;
+    throw storageError(
+      'FOLLOW_UNSUPPORTED',
+      'ctx.caller: this runtime tells it only in the synchronous part of a call of a follower. Read it there, before ' +
+        'the first await, or add "nodejs_als" to compatibility_flags.',
+    );
+  }
+}
