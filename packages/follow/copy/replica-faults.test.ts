@@ -223,7 +223,9 @@ describe('a replica', () => {
     const replica = await open();
     const connection = await connect(server, replica);
     await until(isCurrent(replica));
-    connection.end.received(serialize({ kind: 'welcome', protocol: 1, version: 1 }));
+    connection.end.received(
+      serialize({ kind: 'welcome', protocol: 1, version: 1, received: { n: 0, mark: null } }),
+    );
     await until(() => replica.state.state === 'offline');
     expect(connection.closes).toEqual(['"welcome" is not expected while current']);
     await goesOn(server, replica);

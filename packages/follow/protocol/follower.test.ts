@@ -644,29 +644,29 @@ describe('receipts', () => {
 
   test('[FOLW18] a message that asks for one is confirmed after what it brought is flushed', () => {
     const { state } = stepped(opened(stored(2)), ...current(0));
-    const answers = { ...ended(1, [1, VALUE]), receipt: 77 };
+    const answers = { ...ended(1, [1, VALUE]), receipt: 77 } as MessageToFollower;
     const { effects, kinds } = stepped(state, received(answers));
     expect(ackOf(effects)).toEqual([{ kind: 'ack', ack: 1, receipt: 77 }]);
     expect(kinds.at(-1)).toBe('send');
     expect(kinds.lastIndexOf('flushQueue')).toBeLessThan(kinds.length - 1);
-    const changed = { ...cut(EMPTY, at(1), 0), receipt: 78 };
+    const changed = { ...cut(EMPTY, at(1), 0), receipt: 78 } as MessageToFollower;
     expect(ackOf(stepped(state, received(changed)).effects)).toEqual([
       { kind: 'ack', ack: 0, receipt: 78 },
     ]);
   });
 
   test('[FOLW18] a part is confirmed by the request for the next one, the last part by a message of its own', () => {
-    const first = { ...part(1), receipt: 5 };
+    const first = { ...part(1), receipt: 5 } as MessageToFollower;
     const { state, effects } = stepped(opened(stored(0)), ...greeted(), received(first));
     const asked = effects.flatMap((one) => (one.kind === 'send' ? [one.message] : []));
     expect(asked).toEqual([{ kind: 'next', copy: expect.anything(), receipt: 5 }]);
-    const last = stepped(state, received({ ...part(2), receipt: 6 }));
+    const last = stepped(state, received({ ...part(2), receipt: 6 } as MessageToFollower));
     expect(ackOf(last.effects)).toEqual([{ kind: 'ack', ack: 0, receipt: 6 }]);
   });
 
   test('[FOLW18] a message that is not accepted is not confirmed', () => {
     const { state } = stepped(opened(stored(0)), ...current(0));
-    const wrong = { ...cut(at(3), at(4), 0), receipt: 9 };
+    const wrong = { ...cut(at(3), at(4), 0), receipt: 9 } as MessageToFollower;
     expect(stepped(state, received(wrong)).kinds).toEqual(['disconnect']);
   });
 });

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { DurableObjectState, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
 import type { FollowerConnection } from '../protocol/server-state.ts';
+import { NOTHING_UNREAD } from '../protocol/unread.ts';
 import { FollowerSockets } from './follower-sockets.ts';
 
 /** A fake socket of the object. Like the platform, it copies its attachment. */
@@ -63,8 +64,8 @@ class Platform {
   }
 }
 
-const CONNECTION: FollowerConnection = { client: 'a', sent: null, told: 7 };
-const FURTHER: FollowerConnection = { client: 'a', sent: null, told: 8 };
+const CONNECTION: FollowerConnection = { client: 'a', sent: null, told: 7, unread: NOTHING_UNREAD };
+const FURTHER: FollowerConnection = { client: 'a', sent: null, told: 8, unread: NOTHING_UNREAD };
 const PING = { request: '_follow_ping', response: '_follow_pong' };
 
 let platform: Platform;

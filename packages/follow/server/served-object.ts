@@ -232,7 +232,7 @@ export class ServedObject {
     const known = this.#records.get(client);
     const mark = this.#identities.markOf(identity);
     if (known === null) this.#records.add(client, mark);
-    else if (this.#identities.markOfStored(known.identity) !== mark)
+    else if (known.identity === null || this.#identities.markOfStored(known.identity) !== mark)
       return this.#closeConnection(number, 'CLIENT_TAKEN');
     const lifeAtPosition = position === null ? null : this.#source.lifeAt(position.id);
     const record = known?.record ?? null;
