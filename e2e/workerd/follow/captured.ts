@@ -35,7 +35,9 @@ export function capturedOn(Base: new (ctx: never, env: never) => ObjectBase) {
     changes(since: Position | null): { to: Position; bytes: string } {
       const to = this.#capture.head();
       const isKnown = since !== null && this.#capture.lifeAt(since.id) === since.life;
-      const found = isKnown ? [this.#capture.changesSince(since)] : wholeCopy(this.#capture);
+      const found = isKnown
+        ? [this.#capture.changesSince(since, Number.POSITIVE_INFINITY)!]
+        : wholeCopy(this.#capture);
       return { to, bytes: hexOf(serialize(found.map(encodeChanges))) };
     }
 

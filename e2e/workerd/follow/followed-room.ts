@@ -12,11 +12,11 @@ import { METHODS, roomOf } from './room.ts';
 export const FAULT: { next: Error | null } = { next: null };
 
 class FailingCapture extends Capture {
-  override changesSince(position: Position): Changes {
+  override changesSince(position: Position, bytesMax: number): Changes | null {
     const error = FAULT.next;
     FAULT.next = null;
     if (error !== null) throw error;
-    return super.changesSince(position);
+    return super.changesSince(position, bytesMax);
   }
 }
 

@@ -11,30 +11,16 @@
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectStorage } from '@ctx-storage/core/storage';
-import { serialize } from '@ctx-storage/core/values';
-import type {
-  ChangeSource,
-  Changes,
-  CopyPart,
-  CopyPlace,
-  SentCell,
-  TableChanges,
-} from '../changes/changes.ts';
+import type { ChangeSource, Changes, CopyPart, CopyPlace } from '../changes/changes.ts';
 import type { Position } from '../protocol/messages.ts';
 import { COPY_PART_BYTES, readPart } from './copy-parts.ts';
-import { exactRows, type ReadValue } from './exact-rows.ts';
+import { NOTE_KIND, type NoteKind } from './note-kinds.ts';
 import { noteWrites } from './noted-storage.ts';
 import { type OwnSql, ownSql } from './own-sql.ts';
-import {
-  type NotedTable,
-  namesInChanges,
-  OWN_PREFIX,
-  readSchema,
-  readValuesOf,
-  type Schema,
-  sqlName,
-} from './table-shape.ts';
-import { NOTE_KEYS, triggersOf } from './triggers.ts';
+import { readChanges } from './read-changes.ts';
+import { readSequences } from './sequences.ts';
+import { OWN_PREFIX, readSchema, type Schema, sqlName } from './table-shape.ts';
+import { triggersOf } from './triggers.ts';
 
 /** At most this many notes are kept (our choice). A follower that is further behind gets a snapshot. */
 export const NOTES_MAX = 200_000;
@@ -50,10 +36,7 @@ const TABLES = [
   'CREATE TRIGGER IF NOT EXISTS _follow_key_noted INSTEAD OF INSERT ON _follow_key BEGIN INSERT INTO _follow_note (k) VALUES (NEW.k); END',
 ];
 
-/** These numbers stand in place of a table's name, in notes of something other than a row or key. */
-const NOTE_KIND = { wipe: 1, schema: 2, table: 3, sequences: 4 } as const;
-type NoteKind = (typeof NOTE_KIND)[keyof typeof NOTE_KIND];
-/** The names of this package's tables, views and triggers, including the tables of server/client-records.ts and server/identities.ts. */
+/** The names of this package's tables, views and triggers, including the tables of server/client-records.ts. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   ...['_follow_note', '_follow_life', '_follow_table', '_follow_schema'],
   ...['_follow_key', '_follow_key_noted', '_follow_client', '_follow_outcome'],
@@ -148,45 +131,8 @@ export class Capture implements ChangeSource {
     return (rows[0]?.[0] as number | null | undefined) ?? null;
   }
 
-  changesSince({ id: from }: Position): Changes {
-    const notedNames = this.#sql
-      .rows('SELECT DISTINCT t FROM _follow_note WHERE id > ?', from)
-      .map(([table]) => table as string | NoteKind | null);
-    const isNoted = (note: string | NoteKind) => notedNames.includes(note);
-    const { objects, tables } = this.#schemaNow();
-    const wholeTables = new Set(
-      this.#sql
-        .rows('SELECT DISTINCT k FROM _follow_note WHERE id > ? AND t = ?', from, NOTE_KIND.table)
-        .map(([name]) => name as string),
-    );
-    const changed = [...tables.values()].flatMap((shape): TableChanges[] => {
-      if (wholeTables.has(shape.name)) return [this.#wholeTable(shape)];
-      return isNoted(shape.name) ? [this.#changedRows(shape, from)] : [];
-    });
-    const kv: [string, Uint8Array][] = [];
-    const kvGone: string[] = [];
-    if (notedNames.includes(null)) {
-      const keys = this.#sql.rows(
-        'SELECT DISTINCT k FROM _follow_note WHERE id > ? AND t IS NULL',
-        from,
-      );
-      for (const [key] of keys as [string][]) {
-        const value = this.#storage.kv.get(key);
-        if (value !== undefined || this.#hasKey(key)) kv.push([key, serialize(value)]);
-        else kvGone.push(key);
-      }
-    }
-    const hasSequences =
-      changed.length > 0 || isNoted(NOTE_KIND.schema) || isNoted(NOTE_KIND.sequences);
-    return {
-      // The notes after the wipe name everything that the object has, so these changes are complete by themselves.
-      isWiped: isNoted(NOTE_KIND.wipe),
-      schema: isNoted(NOTE_KIND.schema) ? objects : null,
-      tables: changed,
-      sequences: hasSequences ? this.#sequences() : null,
-      kv,
-      kvGone,
-    };
+  changesSince({ id }: Position, bytesMax: number): Changes | null {
+    return readChanges(this.#sql, this.#storage.kv, this.#schemaNow(), id, bytesMax);
   }
 
   copyPart(place: CopyPlace | null): CopyPart {
@@ -200,7 +146,7 @@ export class Capture implements ChangeSource {
       isWiped: place === null,
       schema: place === null ? schema.objects : null,
       tables,
-      sequences: next === null ? this.#sequences() : null,
+      sequences: next === null ? readSequences(this.#sql, schema) : null,
       kv: entries,
       kvGone: [],
     };
@@ -381,56 +327,6 @@ export class Capture implements ChangeSource {
 
   #forgetTable(name: string): void {
     this.#sql.rows('DELETE FROM _follow_table WHERE name = ?', name);
-  }
-
-  // ---- Content.
-
-  #changedRows(shape: NotedTable, from: number): TableChanges {
-    const { name, keys } = shape;
-    const notes = NOTE_KEYS.slice(0, keys.length);
-    // The first comparison uses the collation of the column, so that SQLite can use its index; the second one is exact.
-    const sameKey = keys.map((key, i) => {
-      const column = `c.${sqlName(key)}`;
-      return `${column} = n.${notes[i]} AND ${column} = n.${notes[i]} COLLATE BINARY`;
-    });
-    const selected: ReadValue[] = [
-      { sql: `c.${sqlName(keys[0]!)} IS NULL`, stores: 'numbers' },
-      ...notes.map((note) => ({ sql: `n.${note}`, stores: 'anything' as const })),
-      ...readValuesOf(shape, 'c'),
-    ];
-    const select = (values: string) =>
-      `SELECT ${values} FROM (SELECT DISTINCT ${notes.join(', ')} FROM _follow_note WHERE id > ? AND t = ?) n ` +
-      `LEFT JOIN ${sqlName(name)} c ON ${sameKey.join(' AND ')}`;
-    const rows: SentCell[][] = [];
-    const gone: SentCell[][] = [];
-    for (const [isGone, ...cells] of exactRows(this.#sql, selected, select, from, name)) {
-      if (isGone === 1) gone.push(cells.slice(0, notes.length));
-      else rows.push(cells.slice(notes.length));
-    }
-    return { ...namesInChanges(shape), isWhole: false, rows, gone };
-  }
-
-  /** True if the key exists, even if its value is undefined. */
-  #hasKey(key: string): boolean {
-    const [found] = this.#storage.kv.list({ start: key, limit: 1 });
-    return found?.[0] === key;
-  }
-
-  #wholeTable(shape: NotedTable): TableChanges {
-    const select = (values: string) => `SELECT ${values} FROM ${sqlName(shape.name)} c`;
-    const rows = exactRows(this.#sql, readValuesOf(shape, 'c'), select);
-    return { ...namesInChanges(shape), isWhole: true, rows, gone: [] };
-  }
-
-  #sequences(): [string, number | bigint][] | null {
-    const exists = this.#sql.rows("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'");
-    if (exists.length === 0) return null;
-    const values: ReadValue[] = [
-      { sql: 'name', stores: 'texts' },
-      { sql: 'seq', stores: 'numbers' },
-    ];
-    const rows = exactRows(this.#sql, values, (both) => `SELECT ${both} FROM sqlite_sequence`);
-    return rows as [string, number | bigint][];
   }
 }
 

@@ -3,7 +3,7 @@
 // Invariants:
 //   a row or key that is not written during the snapshot is in exactly one part
 //   no statement is left open, because the next statement may drop its table
-//   a part exceeds `partBytes` by one row, or by the keys that are read at once, at most
+//   a part exceeds `partBytes` by one row, or one key and its value, at most; no more is in memory than it and one value
 //
 // This file does not know what is written between two parts.
 
@@ -13,6 +13,7 @@ import type { CopyPlace, SentCell, TableChanges } from '../changes/changes.ts';
 import { bytesOfText } from '../changes/exact-text.ts';
 import { exactRows } from './exact-rows.ts';
 import type { OwnSql } from './own-sql.ts';
+import { LIMIT, rowBytesSql } from './row-sizes.ts';
 import {
   type NotedTable,
   namesInChanges,
@@ -25,10 +26,6 @@ import {
 export const COPY_PART_BYTES = 400_000;
 /** The sizes of this many rows are read at once. */
 const SIZES_AT_ONCE = 2000;
-/** This many keys are read at once; each value may have 2 MiB. */
-const KEYS_AT_ONCE = 32;
-/** About how many bytes a value takes in a message besides its text or bytes. */
-const CELL_BYTES = 9;
 
 export interface PartContent {
   readonly tables: readonly TableChanges[];
@@ -60,22 +57,25 @@ export function readPart(
     after = read.isLast ? null : keyOf(shape, rows.at(-1)!);
   }
   const entries: [string, Uint8Array][] = [];
-  for (;;) {
-    if (sizeBytes >= partBytes) return { tables, kv: entries, next: next() };
-    const startAfter = after?.[0] as string | undefined;
-    const read = [
-      ...kv.list({ limit: KEYS_AT_ONCE, ...(startAfter !== undefined && { startAfter }) }),
-    ];
-    for (const [key, value] of read) {
-      const bytes = serialize(value);
-      entries.push([key, bytes]);
-      sizeBytes += key.length + bytes.length;
+  if (sizeBytes >= partBytes) return { tables, kv: entries, next: next() };
+  const startAfter = after?.[0] as string | undefined;
+  // The list reads an entry when it is asked for, as that of workerd does.
+  for (const [key, value] of kv.list(startAfter === undefined ? {} : { startAfter })) {
+    if (sizeBytes >= partBytes) {
+      closeList(kv, key);
+      return { tables, kv: entries, next: next() };
     }
-    const last = read.at(-1);
-    if (last === undefined || read.length < KEYS_AT_ONCE)
-      return { tables, kv: entries, next: null };
-    after = [last[0]];
+    const bytes = serialize(value);
+    entries.push([key, bytes]);
+    sizeBytes += key.length + bytes.length;
+    after = [key];
   }
+  return { tables, kv: entries, next: null };
+}
+
+/** Ends an unfinished list, at its last key: another list ends it, and is read to its own end. */
+function closeList(kv: DurableObjectStorage['kv'], key: string): void {
+  Array.from(kv.list({ start: key, limit: 1 }));
 }
 
 /** Reads the rows after a key until they reach `bytesMax`; at least one row, if there is one. */
@@ -88,14 +88,17 @@ function rowsAfter(
   const { keys, columns } = shape;
   const names = keys.map((key) => `c.${sqlName(key)}`);
   const where = after === null ? '' : `WHERE (${names}) > (${after.map(placeholder)})`;
-  const from = `FROM ${sqlName(shape.name)} c ${where} ORDER BY ${names} LIMIT ?`;
+  const from = `FROM ${sqlName(shape.name)} c ${where} ORDER BY ${names} ${LIMIT}`;
   const bindings = (after ?? []).map(bindingOf);
-  const size = columns.map(({ name }) => `coalesce(octet_length(c.${sqlName(name)}), 0)`);
-  const sizes = sql.rows(`SELECT ${sumOf(size)} ${from}`, ...bindings, SIZES_AT_ONCE);
+  const size = rowBytesSql(
+    'c',
+    columns.map(({ name }) => name),
+  );
+  const sizes = sql.rows(`SELECT ${size} ${from}`, ...bindings, SIZES_AT_ONCE);
   let count = 0;
   let sizeBytes = 0;
   while (count < sizes.length && sizeBytes < bytesMax) {
-    sizeBytes += (sizes[count]![0] as number) + CELL_BYTES * columns.length;
+    sizeBytes += sizes[count]![0] as number;
     count += 1;
   }
   const isLast = count === sizes.length && count < SIZES_AT_ONCE;
@@ -103,13 +106,6 @@ function rowsAfter(
   const select = (selected: string) => `SELECT ${selected} ${from}`;
   const rows = exactRows(sql, readValuesOf(shape, 'c'), select, ...bindings, count);
   return { rows, sizeBytes, isLast };
-}
-
-/** Adds the terms in halves, because an SQL expression may have a depth of 100, and a table as many columns. */
-function sumOf(terms: readonly string[]): string {
-  if (terms.length === 1) return terms[0]!;
-  const half = Math.ceil(terms.length / 2);
-  return `(${sumOf(terms.slice(0, half))} + ${sumOf(terms.slice(half))})`;
 }
 
 function keyOf({ keys, columns }: NotedTable, row: readonly SentCell[]): SentCell[] {

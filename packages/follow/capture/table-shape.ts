@@ -52,6 +52,8 @@ const TABLE_KINDS_SQL = "SELECT name, type, wr FROM pragma_table_list WHERE sche
 export interface Schema {
   readonly objects: readonly SchemaEntry[];
   readonly tables: ReadonlyMap<string, NotedTable>;
+  /** True if the table sqlite_sequence exists. */
+  readonly hasSequences: boolean;
 }
 
 /** Reads the schema without this package's own tables. @throws FOLLOW_UNSUPPORTED if changes of a table cannot be recorded */
@@ -74,7 +76,7 @@ export function readSchema(sql: OwnSql): Schema {
     objects.push({ type, name: name!, sql: text! });
     if (type === 'table') tables.set(name!, tableOf(sql, name!, text!, kinds.get(name!)?.wr === 1));
   }
-  return { objects, tables };
+  return { objects, tables, hasSequences: kinds.has('sqlite_sequence') };
 }
 
 function tableOf(sql: OwnSql, name: string, text: string, isWithoutRowid: boolean): NotedTable {

@@ -85,13 +85,14 @@ export interface ChangeSource {
    */
   prune(oldest: number): void;
   /**
-   * Returns the changes after a position, whose life must be the one that `lifeAt` returns for its number; null if they have
-   * more than about `bytesMax` bytes.
+   * Returns the changes after a position, whose life must be the one that `lifeAt` returns for its number. Returns null if
+   * they have about more than `bytesMax` bytes, of which no more are read than one row or value beyond it; or if the notes
+   * are damaged. Then a snapshot has them.
    */
   changesSince(position: Position, bytesMax: number): Changes | null;
   /**
    * Reads the part of a snapshot that begins at a place. For null, it reads the first part, which has `isWiped` and the
-   * schema. A part has at least one row or key, if any are left, and ends soon after `partBytes`.
+   * schema. A part has at least one row or key, if any are left, and ends with the one that reaches `partBytes`.
    */
   copyPart(place: CopyPlace | null): CopyPart;
   /**

@@ -71,7 +71,9 @@ async function catchUp(): Promise<void> {
     const head = capture.head();
     if (head.id === position.id) return [];
     const isKnown = capture.lifeAt(position.id) === position.life;
-    const found = isKnown ? [capture.changesSince(position)] : wholeCopy(capture);
+    const found = isKnown
+      ? [capture.changesSince(position, Number.POSITIVE_INFINITY)!]
+      : wholeCopy(capture);
     capture.prune(head.id);
     position = head;
     return found;
@@ -139,7 +141,9 @@ describe('the changes of an object', () => {
       'DROP TRIGGER ig_i; CREATE TRIGGER ig_i AFTER INSERT ON ig BEGIN SELECT RAISE(IGNORE); END',
     );
     await exec('INSERT INTO ig VALUES (9, 9)');
-    const { tables } = await onServer(() => capture.changesSince(position));
+    const { tables } = await onServer(
+      () => capture.changesSince(position, Number.POSITIVE_INFINITY)!,
+    );
     expect(tables.map(({ name, isWhole, rows }) => [name, isWhole, rows])).toEqual([
       ['ig', false, [[9, 9n]]],
     ]);
@@ -344,7 +348,7 @@ describe('the changes of an object', () => {
         await write(random, random.below(8));
       } while (place !== null);
       expect(await onServer(() => capture.canContinueCopy(before, null))).toBe(true);
-      const changes = await onServer(() => capture.changesSince(before));
+      const changes = await onServer(() => capture.changesSince(before, Number.POSITIVE_INFINITY)!);
       await mirror.host.deliver(mirror.address(), ({ storage }) =>
         storage.replicate((copy) => applyCopy(copy, parts.map(sent), sent(changes))),
       );
@@ -398,7 +402,11 @@ describe('the changes of an object', () => {
       const before = capture.head();
       sql.exec('INSERT INTO bare (c96) VALUES (1)');
       sql.exec('INSERT INTO named (c96) VALUES (1)');
-      expect(capture.changesSince(before).tables.map(({ rows }) => rows.length)).toEqual([1, 1]);
+      expect(
+        capture
+          .changesSince(before, Number.POSITIVE_INFINITY)!
+          .tables.map(({ rows }) => rows.length),
+      ).toEqual([1, 1]);
       expect(capture.copyPart(null).changes.tables).toHaveLength(2);
     });
   });

@@ -35,7 +35,7 @@ const rows = (query: string) =>
 async function changesOf(text: string): Promise<Changes> {
   const before = await host.run(() => capture.head());
   await exec(text);
-  return host.run(() => capture.changesSince(before));
+  return host.run(() => capture.changesSince(before, Number.POSITIVE_INFINITY)!);
 }
 
 test.each([

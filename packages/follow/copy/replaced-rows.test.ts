@@ -31,7 +31,7 @@ const exec = (text: string) =>
 async function changesOf(text: string): Promise<[gone: unknown[], rows: unknown[]]> {
   const before = await host.run(() => capture.head());
   await exec(text);
-  const { tables } = await host.run(() => capture.changesSince(before));
+  const { tables } = await host.run(() => capture.changesSince(before, Number.POSITIVE_INFINITY)!);
   return [tables.flatMap(({ gone }) => gone), tables.flatMap(({ rows }) => rows)];
 }
 
