@@ -25,7 +25,7 @@ const COMMITS = 1000;
 const ROOM = `
   import { listClass } from '../bench/follow-page/list.ts';
   class List extends listClass(DurableObject) {}
-  export const Room = followable(List, { authorize: () => 'someone', methods: ['add', 'count'], version: 1 });`;
+  export const Room = followable(List, { authorize: () => 'someone', origins: () => true, methods: ['add', 'count'], version: 1 });`;
 
 const site = await startSite({
   page: 'e2e/bench/follow-page/page.ts',

@@ -35,6 +35,7 @@ test('[DOC9] the files of the follow guide are an app of two devices, also after
   expect(files).toEqual([
     'todo.ts',
     'server.ts',
+    'session.ts',
     'wrangler.jsonc',
     'worker.ts',
     'index.html',

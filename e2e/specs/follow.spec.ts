@@ -11,12 +11,12 @@ import { LONG, RELEASE } from '../browsers/tags.ts';
 const ROOM = `
   import { roomClass } from '../specs/pages/follow-room.ts';
   class OwnRoom extends roomClass(DurableObject) {}
-  export const Room = followable(OwnRoom, { authorize: () => 'someone', methods: ['add', 'names'], version: 1 });`;
+  export const Room = followable(OwnRoom, { authorize: () => 'someone', origins: () => true, methods: ['add', 'names'], version: 1 });`;
 
 const MIXED = `
   import { MIXED_METHODS, mixedClass } from '../../packages/follow/testing/mixed-class.ts';
   class Mixed extends mixedClass(DurableObject) {}
-  export const Room = followable(Mixed, { authorize: () => 'someone', methods: MIXED_METHODS, version: 1 });`;
+  export const Room = followable(Mixed, { authorize: () => 'someone', origins: () => true, methods: MIXED_METHODS, version: 1 });`;
 
 const LARGE = `
   import { roomClass } from '../specs/pages/follow-room.ts';
@@ -31,7 +31,7 @@ const LARGE = `
     }
   }
   const limits = { objectBytes: 2 ** 30 };
-  export const Room = followable(Large, { authorize: () => 'someone', methods: ['add'], version: 1, limits });`;
+  export const Room = followable(Large, { authorize: () => 'someone', origins: () => true, methods: ['add'], version: 1, limits });`;
 
 interface Device {
   readonly room: Record<'add' | 'names', (...args: unknown[]) => Promise<string[]>>;

@@ -46,10 +46,15 @@ export class FollowClient {
   #wake = () => {};
   #end: Closed | null = null;
 
-  /** Connects as a user, and says hello if `name` is given. */
-  static async connect(room: FollowRoom, name: string, user = name): Promise<FollowClient> {
+  /** Connects as a user, with more headers. */
+  static async connect(
+    room: FollowRoom,
+    name: string,
+    user = name,
+    more: Record<string, string> = {},
+  ): Promise<FollowClient> {
     const headers = { upgrade: 'websocket', 'sec-websocket-protocol': FOLLOW_SUBPROTOCOL, user };
-    const { status, webSocket } = await room.fetch(headers);
+    const { status, webSocket } = await room.fetch({ ...headers, ...more });
     if (status !== 101) throw new Error(`Status ${status}`);
     return new FollowClient(webSocket as TalkSocket, name);
   }

@@ -4,6 +4,7 @@ import { Capture } from '../../../packages/follow/capture/capture.ts';
 import type { Changes } from '../../../packages/follow/changes/changes.ts';
 import type { Position } from '../../../packages/follow/protocol/messages.ts';
 import { followableOn } from '../../../packages/follow/server/followable.ts';
+import type { FollowableOptions } from '../../../packages/follow/server/options.ts';
 import { PLATFORM } from '../../../packages/follow/server/platform.ts';
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
 import { METHODS, roomOf } from './room.ts';
@@ -20,23 +21,45 @@ class FailingCapture extends Capture {
   }
 }
 
-export const LIMITS = { followers: 3, messagesPerSecond: 200, objectBytes: 2 ** 20 };
+export const LIMITS = {
+  followers: 3,
+  followersPerIdentity: 2,
+  messagesPerSecond: 200,
+  objectBytes: 2 ** 20,
+};
 
-export function followedRoom(Base: Parameters<typeof roomOf>[0]) {
+/** How much the clock of the rooms is ahead. */
+const CLOCK = { aheadMs: 0 };
+
+export function followedRoom(
+  Base: Parameters<typeof roomOf>[0],
+  more: Pick<FollowableOptions, 'AsyncLocalStorage'> = {},
+) {
   const environment = {
     ...PLATFORM,
+    now: () => Date.now() + CLOCK.aheadMs,
     capture: (storage: DurableObjectStorage, life: number, onWrite: () => void) =>
       new FailingCapture(storage, { life, onWrite }),
   };
-  return followableOn(environment, roomOf(Base), {
+  const Followed = followableOn(environment, roomOf(Base), {
     // A user named "later" is looked up first.
     async authorize(request) {
       const user = request.headers.get('user');
       if (user === 'later') await Promise.resolve();
-      return user === 'nobody' ? null : user;
+      if (user === 'nobody' || user === null) return null;
+      const lifetimeMs = request.headers.get('lifetime');
+      if (lifetimeMs === null) return user;
+      return { identity: user, expiresAt: environment.now() + Number(lifetimeMs) };
     },
     methods: METHODS,
     version: 3,
     limits: LIMITS,
+    ...more,
   });
+  return class extends Followed {
+    /** Moves the clock of the rooms. */
+    advance(durationMs: number): void {
+      CLOCK.aheadMs += durationMs;
+    }
+  };
 }

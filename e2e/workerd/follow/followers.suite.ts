@@ -80,6 +80,100 @@ export function testFollowers(start: () => Promise<Rooms>): void {
     await expect(follow('later')).resolves.toBeDefined();
   });
 
+  test('[FOLS21] a request of a page of another origin is closed with ORIGIN_REFUSED, and authorize is not asked', async () => {
+    for (const origin of ['http://evil.room', 'http://room:8080', 'null']) {
+      for (const user of ['A', 'nobody']) {
+        const refused = await FollowClient.connect(room, 'A', user, { origin });
+        expect(await refused.closed).toEqual([4016, 'ORIGIN_REFUSED']);
+      }
+    }
+    for (const origin of ['http://room', 'https://room']) {
+      await (await FollowClient.connect(room, 'A', 'A', { origin })).hello();
+    }
+    const nobody = await FollowClient.connect(room, 'A', 'nobody', { origin: 'http://room' });
+    expect(await nobody.closed).toEqual([4013, 'NOT_AUTHORIZED']);
+  });
+
+  test('[FOLS19] nothing is sent to a follower whose authorization has expired, and its call is not run', async () => {
+    const lifetime = { lifetime: '60000' };
+    const expiring = [
+      await (await FollowClient.connect(room, 'A', 'A', lifetime)).hello(),
+      await (await FollowClient.connect(room, 'B', 'B', lifetime)).hello(),
+    ];
+    const other = await follow('C');
+    for (const client of [...expiring, other]) await client.nextOf('cut');
+    await room.call('advance', 59_000);
+    await room.call('add', 'in time');
+    for (const client of [...expiring, other]) await client.untilItems('in time');
+    await room.call('advance', 2_000);
+    expiring[0]!.call(1, 'add', ['of A']);
+    await room.call('add', 'late');
+    await other.untilItems('in time', 'late');
+    for (const client of expiring) {
+      expect(await client.closed).toEqual([4013, 'NOT_AUTHORIZED']);
+      await expect(client.next()).rejects.toThrow(/NOT_AUTHORIZED/);
+    }
+    const returned = await FollowClient.connect(room, 'A', 'A', lifetime);
+    await returned.hello();
+    await returned.untilItems('in time', 'late');
+    const before = await FollowClient.connect(room, 'B', 'B', { lifetime: '-1' });
+    expect(await before.closed).toEqual([4013, 'NOT_AUTHORIZED']);
+  });
+
+  test('[FOLS20] a follower that has not said hello for ten seconds is closed with HELLO_LATE at the next request', async () => {
+    const silent = await FollowClient.connect(room, 'A');
+    await room.call('advance', 9_000);
+    await follow('B');
+    await room.call('advance', 1_100);
+    await follow('C');
+    expect(await silent.closed).toEqual([4017, 'HELLO_LATE']);
+    const late = await FollowClient.connect(room, 'A');
+    await room.call('advance', 10_100);
+    void late.hello().catch(String);
+    expect(await late.closed).toEqual([4017, 'HELLO_LATE']);
+  });
+
+  test('[FOLS20] one identity has at most its number of connections, and leaves the others to others', async () => {
+    for (const name of ['a', 'b']) await (await FollowClient.connect(room, name, 'A')).hello();
+    const third = await FollowClient.connect(room, 'c', 'A');
+    expect(await third.closed).toEqual([4014, 'TOO_MANY_FOLLOWERS']);
+    await follow('B');
+  });
+
+  test('[FOLS23] endFollowers ends the connections of an identity, which stays out until allowFollowers', async () => {
+    const [ann, bob] = [await follow('A'), await follow('B')];
+    await room.call('end', 'A');
+    expect(await ann.closed).toEqual([4013, 'NOT_AUTHORIZED']);
+    const refused = async () => (await FollowClient.connect(room, 'A')).closed;
+    expect(await refused()).toEqual([4013, 'NOT_AUTHORIZED']);
+    await room.call('clear');
+    await ending(() => void room.call('crash', 'x').catch(() => {}));
+    expect(await refused()).toEqual([4013, 'NOT_AUTHORIZED']);
+    await again(bob);
+    await room.call('allow', 'A');
+    await follow('A');
+    await expect(room.call('end', '')).rejects.toThrow(/ctx\.endFollowers\(\) has/);
+  });
+
+  test('[FOLS23] calls of an ended identity that have not begun wait until it is allowed, and run once', async () => {
+    const [ann, bob] = [await follow('A'), await follow('B')];
+    ann.call(1, 'addSlowly', ['slow']);
+    ann.call(2, 'add', ['behind']);
+    await bob.untilItems('slow 1');
+    bob.call(1, 'end', ['A']);
+    await bob.outcome(1);
+    expect(await ann.closed).toEqual([4013, 'NOT_AUTHORIZED']);
+    await room.call('go');
+    await bob.untilItems('slow 1', 'slow 2');
+    expect(await room.call('names')).toEqual(['slow 1', 'slow 2']);
+    await room.call('allow', 'A');
+    const next = await again(ann);
+    expect((await next.nextOf('cut')).outcomes).toEqual([[1, value(2)]]);
+    next.call(1, 'addSlowly', ['slow'], true);
+    next.call(2, 'add', ['behind'], true);
+    expect(await next.outcome(2)).toEqual(value(3));
+  });
+
   test('[FOLS4] the name of a client belongs to the identity that used it first', async () => {
     await follow('A');
     const other = await FollowClient.connect(room, 'A', 'B');
@@ -338,16 +432,37 @@ export function testFollowers(start: () => Promise<Rooms>): void {
     expect(client.texts).toEqual([FOLLOW_PONG]);
   });
 
-  test('[FOLS13] deleteAll keeps the records of clients: a repeated call is not run again', async () => {
-    const client = await follow('A');
-    client.call(1, 'add', ['x']);
+  test('[FOLS13] deleteAll keeps the numbers of clients: a repeated call is not run again, and its result is lost', async () => {
+    const client = await (await FollowClient.connect(room, 'device', 'ann@example.org')).hello();
+    client.call(1, 'add', ['secret']);
     client.call(2, 'clear', []);
     await client.outcome(2);
-    const next = await again(client);
-    next.call(1, 'add', ['x'], true);
+    client.call(2, 'clear', [], true);
+    const next = await FollowClient.connect(room, 'device', 'ann@example.org');
+    await next.hello();
+    expect(await next.nextOf('cut')).toMatchObject({ last: 2, outcomes: [[2, value(undefined)]] });
+    next.call(1, 'add', ['secret'], true);
     next.call(3, 'add', ['y']);
     expect(await next.outcome(3)).toEqual(value(1));
     expect(await room.call('names')).toEqual(['y']);
+  });
+
+  test('[FOLS13] deleteAll leaves no identity and no result in the storage, and the client stays that of its identity', async () => {
+    const client = await (await FollowClient.connect(room, 'device', 'ann@example.org')).hello();
+    client.call(1, 'add', ['secret']);
+    await client.outcome(1);
+    const mark = expect.stringMatching(/^_follow_mark:[\da-f]{64}$/);
+    expect(await room.call('kept')).toEqual([[mark, 1, 1, 0], [1]]);
+    await room.call('clear');
+    expect(await room.call('kept')).toEqual([[mark, 1, 1, 0]]);
+    await ending(() => void room.call('crash', 'x').catch(() => {}));
+    const other = await FollowClient.connect(room, 'device', 'bob@example.org');
+    const said = other.hello().catch(String);
+    expect(await other.closed).toEqual([4010, 'CLIENT_TAKEN']);
+    await said;
+    const next = await FollowClient.connect(room, 'device', 'ann@example.org');
+    await next.hello();
+    expect(await next.nextOf('cut')).toMatchObject({ last: 1, outcomes: [] });
   });
 
   test('[FOLS13] a call that deletes everything and ends the instance deletes neither records nor data', async () => {

@@ -1,9 +1,10 @@
 // The class whose objects are followed: it knows nothing of followers.
 
-import type { DurableObjectState, ObjectWebSocket } from '../../../src/shared/contract/object.ts';
+import type { FollowedState } from '../../../packages/follow/server/index.ts';
+import type { ObjectWebSocket } from '../../../src/shared/contract/object.ts';
 
 interface ObjectBase {
-  readonly ctx: DurableObjectState;
+  readonly ctx: FollowedState;
 }
 
 /** `DurableObject` of workerd, or of this package. */
@@ -73,6 +74,61 @@ export function roomOf(Base: BaseClass) {
         this.release = resolve;
       });
       return this.add(`${name} 2`);
+    }
+
+    /** Adds who calls, three times; the second time when two calls have begun. */
+    async sign(): Promise<void> {
+      this.add(`${this.ctx.caller} 1`);
+      await new Promise<void>((resolve) => {
+        const other = this.release;
+        this.release = other === null ? resolve : null;
+        if (other === null) return;
+        other();
+        resolve();
+      });
+      this.add(`${this.ctx.caller} 2`);
+      await this.ctx.storage.get('key');
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      this.add(`${this.ctx.caller} 3`);
+    }
+
+    /** Adds who calls, with the error if that is not known. */
+    signOnce(): void {
+      try {
+        this.add(`${this.ctx.caller}`);
+      } catch (error) {
+        this.add(String((error as { code?: string }).code));
+      }
+    }
+
+    /** What is kept of clients. */
+    kept(): unknown[][] {
+      const { sql } = this.ctx.storage;
+      const clients = sql.exec('SELECT identity, started, last, acked FROM _follow_client').raw();
+      return [...clients, ...sql.exec('SELECT n FROM _follow_outcome').raw()];
+    }
+
+    async end(identity: string): Promise<void> {
+      await this.ctx.endFollowers(identity);
+    }
+
+    async allow(identity: string): Promise<void> {
+      await this.ctx.allowFollowers(identity);
+    }
+
+    /** Tries to give itself a caller. */
+    forge(): string {
+      try {
+        Object.assign(this.ctx, { caller: 'forged' });
+      } catch (error) {
+        this.add((error as Error).name);
+      }
+      try {
+        Object.defineProperty(this.ctx, 'caller', { value: 'forged' });
+      } catch (error) {
+        this.add((error as Error).name);
+      }
+      return String(this.ctx.caller);
     }
 
     whichInstance(): number {
@@ -148,8 +204,14 @@ export function roomOf(Base: BaseClass) {
       await this.ctx.storage.setAlarm(Date.now());
     }
 
+    async signByAlarm(): Promise<void> {
+      this.ctx.storage.kv.put('signs', true);
+      await this.ctx.storage.setAlarm(Date.now());
+    }
+
     alarm(): void {
-      this.add('by an alarm');
+      const signs = this.ctx.storage.kv.get('signs') === true;
+      this.add(signs ? `alarm ${this.ctx.caller}` : 'by an alarm');
     }
 
     /** Makes the last notes those of another instance, as if those of this one had been lost. */
@@ -202,5 +264,9 @@ export const METHODS: RoomMethod[] = [
     'undo',
     'clear',
     'clearAndCrash',
+    'sign',
+    'signOnce',
+    'end',
+    'forge',
   ] as const),
 ];

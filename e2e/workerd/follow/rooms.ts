@@ -79,12 +79,16 @@ const MAIN = `
       answer(env.ROOM.getByName(new URL(request.url).pathname.slice(1)), request),
   };`;
 
-export async function roomsInWorkerd(room = FOLLOWED_ROOM): Promise<Rooms> {
+export async function roomsInWorkerd(
+  room = FOLLOWED_ROOM,
+  compatibilityFlags: readonly string[] = [],
+): Promise<Rooms> {
   const miniflare = await startInWorkerd({
     main: MAIN + room,
     folder: fileURLToPath(new URL('.', import.meta.url)),
     classes: { ROOM: 'Room' },
     compatibilityDate: '2026-07-30',
+    compatibilityFlags,
     isSilent: true,
   });
   return {

@@ -188,14 +188,15 @@ describe('the connection of a copy', () => {
     });
     await turn();
     const delays: number[] = [];
-    for (const code of [4013, 4013, 4014, undefined]) {
+    for (const code of [4013, 4013, 4016, 4014, undefined]) {
       socket.open();
       socket.end(code);
       delays.push(await timers.run());
     }
-    expect(delays).toEqual([200, 400, 800, 1600]);
+    expect(delays).toEqual([200, 400, 800, 1600, 3200]);
     expect(told.filter((line) => line.startsWith('refused'))).toEqual([
       'refused NOT_AUTHORIZED',
+      'refused ORIGIN_REFUSED',
       'refused TOO_MANY_FOLLOWERS',
     ]);
     expect(link.refusal).toBe('TOO_MANY_FOLLOWERS');

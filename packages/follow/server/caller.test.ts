@@ -1,7 +1,7 @@
 // Tests whose call is known to run, with AsyncLocalStorage and without.
 
 import { describe, expect, test } from 'vitest';
-import { Caller } from './caller.ts';
+import { Caller, callStoreOf } from './caller.ts';
 
 /** Resolves the first promise that it made when the second one is asked for, and so on. */
 function turnsOfTwo() {
@@ -15,7 +15,7 @@ function turnsOfTwo() {
 
 describe('[FOLS22] with AsyncLocalStorage', () => {
   test('two calls whose awaits alternate keep their callers', async () => {
-    const caller = new Caller();
+    const caller = new Caller(callStoreOf(undefined));
     caller.constructed();
     const meet = turnsOfTwo();
     const call = (identity: string) =>
@@ -33,7 +33,7 @@ describe('[FOLS22] with AsyncLocalStorage', () => {
   });
 
   test('the code of another object runs for nobody', () => {
-    const [one, other] = [new Caller(), new Caller()];
+    const [one, other] = [new Caller(callStoreOf(undefined)), new Caller(callStoreOf(undefined))];
     one.run('ann', () => {
       expect([one.identity, other.identity]).toEqual(['ann', undefined]);
       other.run('bob', () => expect([one.identity, other.identity]).toEqual([undefined, 'bob']));
@@ -45,7 +45,9 @@ describe('[FOLS22] with AsyncLocalStorage', () => {
 describe('[FOLS22] without AsyncLocalStorage', () => {
   const refused = expect.objectContaining({
     code: 'FOLLOW_UNSUPPORTED',
-    message: expect.stringMatching(/^ctx\.caller: .*"nodejs_als" to compatibility_flags/),
+    message: expect.stringMatching(
+      /^ctx\.caller: .*"nodejs_compat" to compatibility_flags.*AsyncLocalStorage/,
+    ),
   });
 
   test('the caller is known in the synchronous part of a call, and never wrong after it', async () => {

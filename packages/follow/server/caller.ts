@@ -1,8 +1,9 @@
 // Tells the code of a followed class whose call it runs: `ctx.caller`.
 //
-// AsyncLocalStorage follows a call through everything that it awaits. Node has it, and workerd with one of the flags
-// `nodejs_compat` and `nodejs_als`. In other runtimes only the synchronous part of a call is certain, and the constructor,
-// which runs for nobody: anywhere else `caller` throws.
+// AsyncLocalStorage follows a call through everything that it awaits. Node has it, and so has workerd with the flag
+// `nodejs_compat`; with the flag `nodejs_als`, the app imports and passes it, because no bundle for all of workerd could.
+// In other runtimes only the synchronous part of a call is certain, and the constructor, which runs for nobody: anywhere
+// else `caller` throws.
 //
 // Invariant: `caller` is never the identity of another call, nor of another object's call.
 
@@ -20,38 +21,28 @@ export interface CallStore {
   run<T>(call: RunningCall, task: () => T): T;
 }
 
-interface AsyncHooks {
-  readonly AsyncLocalStorage: new () => CallStore;
-}
+export type CallStoreClass = new () => CallStore;
 
 /** The part of the global scope that is used. */
 interface Scope {
-  readonly navigator?: { readonly userAgent?: string };
-  readonly process?: { getBuiltinModule?(name: string): AsyncHooks | undefined };
+  readonly process?: {
+    getBuiltinModule?(name: string): { readonly AsyncLocalStorage: CallStoreClass } | undefined;
+  };
 }
-
-const HOOKS = 'node:async_hooks';
 
 /** One store for all objects, because older versions of Node spend time on each store with each promise. */
-class CallStores {
-  shared: CallStore | null = null;
+const sharedStore = storeOf(
+  (globalThis as Scope).process?.getBuiltinModule?.('node:async_hooks')?.AsyncLocalStorage,
+);
 
-  constructor(scope: Scope) {
-    const use = (hooks: AsyncHooks | undefined) => {
-      if (hooks !== undefined) this.shared = new hooks.AsyncLocalStorage();
-    };
-    use(scope.process?.getBuiltinModule?.(HOOKS));
-    if (this.shared !== null || scope.navigator?.userAgent !== 'Cloudflare-Workers') return;
-    // workerd has the module also without `process`. The name is no literal, so that bundlers leave the import alone.
-    // It has loaded before the first event.
-    const loading = import(
-      /* @vite-ignore */ /* webpackIgnore: true */ HOOKS
-    ) as Promise<AsyncHooks>;
-    loading.then(use, () => {});
-  }
+/** Returns the store of a followable class, for whose objects the app may have passed the class of stores. */
+export function callStoreOf(Store: CallStoreClass | undefined): CallStore | null {
+  return storeOf(Store) ?? sharedStore;
 }
 
-const stores = new CallStores(globalThis as Scope);
+function storeOf(Store: CallStoreClass | undefined): CallStore | null {
+  return Store === undefined ? null : new Store();
+}
 
 export class Caller {
   readonly #store: CallStore | null;
@@ -59,7 +50,7 @@ export class Caller {
   #beginning: RunningCall | null = null;
   #isConstructed = false;
 
-  constructor(store: CallStore | null = stores.shared) {
+  constructor(store: CallStore | null) {
     this.#store = store;
   }
 
@@ -92,7 +83,8 @@ export class Caller {
     throw storageError(
       'FOLLOW_UNSUPPORTED',
       'ctx.caller: this runtime tells it only in the synchronous part of a call of a follower. Read it there, before ' +
-        'the first await, or add "nodejs_als" to compatibility_flags.',
+        'the first await, or add "nodejs_compat" to compatibility_flags. With "nodejs_als" alone, pass AsyncLocalStorage ' +
+        'of node:async_hooks as an option of followable().',
     );
   }
 }

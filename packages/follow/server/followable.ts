@@ -7,7 +7,7 @@ import { FOLLOWABLE } from '@ctx-storage/core/contract';
 import { storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectState, ObjectWebSocket } from '@ctx-storage/core/object';
 import { FOLLOW_SUBPROTOCOL } from '../protocol/connection.ts';
-import { Caller } from './caller.ts';
+import { Caller, callStoreOf } from './caller.ts';
 import { checkOptions, type FollowableOptions } from './options.ts';
 import { type ServedEnvironment, ServedObject } from './served-object.ts';
 
@@ -34,8 +34,8 @@ export interface FollowedMembers {
    * The identity of the follower whose call runs, also after each `await`; undefined for everything that runs for no
    * follower: the constructor, alarms, and calls of others.
    *
-   * @throws FOLLOW_UNSUPPORTED on workerd without the flag `nodejs_als` or `nodejs_compat`, anywhere but in the
-   *   constructor and before the first `await` of a follower's call
+   * @throws FOLLOW_UNSUPPORTED on workerd without the flag `nodejs_compat` and without the option `AsyncLocalStorage`,
+   *   anywhere but in the constructor and before the first `await` of a follower's call
    */
   readonly caller?: string | undefined;
   /**
@@ -60,13 +60,14 @@ export function followableOn<C extends FollowableClass>(
   options: FollowableOptions<MethodOf<C>, ConstructorParameters<C>[1]>,
 ): C {
   const checked = checkOptions(Class, options);
+  const callStore = callStoreOf(checked.AsyncLocalStorage);
   const Base = Class as unknown as HandlingClass;
   class Followable extends Base {
     readonly #env: unknown;
     readonly #followed: ServedObject;
 
     constructor(ctx: DurableObjectState, env: unknown) {
-      const caller = new Caller();
+      const caller = new Caller(callStore);
       const followed = new ServedObject(ctx, checked, caller, environment);
       addMembers(ctx, caller, followed);
       super(ctx, env);

@@ -112,6 +112,7 @@ test.each([
     'INVALID_ARGUMENT',
     /neither a list nor a function/,
   ],
+  [Room, { ...GOOD, AsyncLocalStorage: {} }, 'INVALID_ARGUMENT', /class of node:async_hooks/],
   [Room, { ...GOOD, origins: [7] }, 'INVALID_ARGUMENT', /^followable\(\): 7 of origins is not an/],
   [Room, { ...GOOD, limits: { objectBytes: 0 } }, 'INVALID_ARGUMENT', /limit objectBytes/],
 ] as const)('[FOLS2] the definition %o with %o is %s: %s', (Class, options, code, text) => {

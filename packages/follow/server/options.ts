@@ -5,6 +5,7 @@
 import { storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectId } from '@ctx-storage/core/object';
 import type { Authorized } from './authorization.ts';
+import type { CallStoreClass } from './caller.ts';
 import { checkOrigins, type FollowOrigins } from './origins.ts';
 
 /** The object that a request asks to follow, passed to `authorize`. */
@@ -30,6 +31,11 @@ export interface FollowableOptions<Method extends string = string, Env = unknown
    * @default the page's host, with its port, is that of the request
    */
   readonly origins?: FollowOrigins;
+  /**
+   * The class of `node:async_hooks`, which `ctx.caller` needs. It is found by itself, except on workerd with the flag
+   * `nodejs_als` and without `nodejs_compat`.
+   */
+  readonly AsyncLocalStorage?: CallStoreClass;
   /** The methods of the class that followers may call. Calls of others are refused. */
   readonly methods: readonly Method[];
   /** The version of the class, from 1 on. A follower with another version makes no forecasts. */
@@ -53,6 +59,7 @@ export interface FollowLimits {
 
 export interface CheckedOptions extends Pick<FollowableOptions<string, never>, 'authorize'> {
   readonly origins: FollowOrigins | undefined;
+  readonly AsyncLocalStorage: CallStoreClass | undefined;
   readonly methods: ReadonlySet<string>;
   readonly version: number;
   readonly limits: Required<FollowLimits>;
@@ -87,6 +94,7 @@ export function checkOptions(Class: unknown, options: unknown): CheckedOptions {
   const {
     authorize,
     origins,
+    AsyncLocalStorage,
     methods,
     version,
     limits = {},
@@ -99,13 +107,16 @@ export function checkOptions(Class: unknown, options: unknown): CheckedOptions {
         'identity for each request that may follow it.',
     );
   }
+  if (AsyncLocalStorage !== undefined && typeof AsyncLocalStorage !== 'function') {
+    throw invalid('the option AsyncLocalStorage is not the class of node:async_hooks.');
+  }
   if (!Array.isArray(methods) || !methods.every((name) => typeof name === 'string')) {
     throw invalid('the option methods is not an array of names. List the methods to be called.');
   }
   for (const name of methods) checkMethod(Class, name);
   checkNumber('option version', version);
   return {
-    ...{ authorize, origins: checkOrigins(origins) },
+    ...{ authorize, origins: checkOrigins(origins), AsyncLocalStorage },
     ...{ methods: new Set(methods), version, limits: checkLimits(limits) },
   };
 }

@@ -1,5 +1,6 @@
 // Tests the outcomes of calls: they are copies, which can be stored and sent.
 
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import { errorOutcome, valueOutcome } from './outcome.ts';
@@ -66,4 +67,71 @@ test('[FOLS7] a thrown value that is not an error is sent; if it cannot be copie
   expect(errorOutcome(null)).toEqual({ kind: 'error', error: null });
   expect(errorOutcome(() => 1)).toEqual({ kind: 'error', error: '[object Function]' });
   expect(errorOutcome(new (class Point {})())).toEqual({ kind: 'error', error: '[object Object]' });
+});
+
+/** Returns every text in a value, also of hidden properties. */
+function textsIn(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  const parts = value instanceof Map || value instanceof Set ? [...value].flat() : [];
+  const own = Object.getOwnPropertyNames(value).map((name) => Reflect.get(value, name));
+  return [...parts, ...own].map(textsIn).join('\n');
+}
+
+const failed = () => {
+  const cause = new Error('behind');
+  const error = new RangeError('no', { cause });
+  return Object.assign(error, { code: 'NO', trace: error.stack, of: [cause] });
+};
+
+test.each([
+  ['an error', failed()],
+  [
+    'errors in data',
+    { list: [failed()], map: new Map([['a', failed()]]), set: new Set([failed()]) },
+  ],
+  ['several errors', new AggregateError([failed()], 'many')],
+  ['an error with the stack of another one in its message', new Error(failed().stack)],
+])(
+  '[FOLS7] neither a result nor a thrown value shows frames or files of the server: %s',
+  (_, value) => {
+    expect(textsIn(value)).toContain('outcome.test.ts');
+    for (const outcome of [valueOutcome(value), errorOutcome(value)]) {
+      const sent = textsIn((outcome as { value?: unknown }).value ?? errorIn(outcome));
+      expect(sent).not.toMatch(/outcome\.test|\n\s+at |behind/);
+    }
+  },
+);
+
+test('[FOLS7] an error in a result keeps its class, message and simple properties', async () => {
+  const [settled] = await Promise.allSettled([Promise.reject(failed())]);
+  const { value } = valueOutcome({ settled }) as { value: { settled: { reason: Error } } };
+  const { reason } = value.settled;
+  expect(reason).toBeInstanceOf(RangeError);
+  expect([reason.message, reason.stack]).toEqual(['no', 'RangeError: no']);
+  expect(reason).toMatchObject({ code: 'NO' });
+});
+
+test('[FOLS7] an error of the file system does not name the file', async () => {
+  const path = '/srv/secret/folder/data.txt';
+  const thrown = await readFile(path).catch((error: unknown) => error);
+  const error = errorIn(errorOutcome(thrown));
+  expect(error.message).toBe("ENOENT: no such file or directory, open '(a file)'");
+  expect(error).toMatchObject({ code: 'ENOENT', syscall: 'open' });
+  expect(textsIn(error)).not.toContain('secret');
+});
+
+test('[FOLS7] messages of an app keep their addresses', () => {
+  const message = 'See https://example.org/a:1:2x, /list/a or 12:30:15.';
+  expect(errorIn(errorOutcome(new Error(message))).message).toBe(message);
+});
+
+test('[FOLS7] an error whose getter throws is told without it', () => {
+  const thrown = Object.defineProperty(new Error('x'), 'trap', {
+    get() {
+      throw new Error('sprung');
+    },
+  });
+  expect(errorIn(errorOutcome(thrown)).message).toBe(
+    'The method threw an error that cannot be sent.',
+  );
 });

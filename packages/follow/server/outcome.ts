@@ -2,17 +2,15 @@
 //
 // Invariant: an outcome is a copy, so later changes of the result do not reach it; and it fits into one row.
 //
-// Errors lose the frames of their stack, which would show the server's code.
+// Errors lose what shows the server's code, also those in a result: errors-without-frames.ts.
 
 import { storageError } from '@ctx-storage/core/errors';
 import { deserialize, serialize, serializeWith } from '@ctx-storage/core/values';
 import type { FollowedOutcome } from '../protocol/messages.ts';
+import { stripErrorsIn, withoutFrames } from './errors-without-frames.ts';
 
 /** The largest stored outcome (our choice: below the 2 MB that a row may have on workerd). */
 export const OUTCOME_BYTES_MAX = 2 ** 20;
-
-/** The properties that every error may have; `withoutStack` sets or drops them itself. */
-const STANDARD_PROPERTIES: ReadonlySet<string> = new Set(['name', 'message', 'stack', 'cause']);
 
 /** Returns the outcome of a call that returned. If the result cannot be sent, the outcome is an error, as in RPC. */
 export function valueOutcome(returned: unknown): FollowedOutcome {
@@ -23,13 +21,17 @@ export function valueOutcome(returned: unknown): FollowedOutcome {
     return errorOutcome(error);
   }
   if (bytes.length > OUTCOME_BYTES_MAX) return tooLarge('result', bytes.length);
-  return { kind: 'value', value: deserialize(bytes) };
+  const value = deserialize(bytes);
+  stripErrorsIn(value);
+  return { kind: 'value', value };
 }
 
 export function errorOutcome(thrown: unknown): FollowedOutcome {
-  const bytes = serialize(thrown instanceof Error ? withoutStack(thrown) : sendableThrown(thrown));
+  const bytes = bytesOfThrown(thrown);
   if (bytes.length > OUTCOME_BYTES_MAX) return tooLarge('error', bytes.length);
-  return { kind: 'error', error: deserialize(bytes) };
+  const error = deserialize(bytes);
+  stripErrorsIn(error);
+  return { kind: 'error', error };
 }
 
 function tooLarge(what: string, sizeBytes: number): FollowedOutcome {
@@ -42,18 +44,13 @@ function refuseReference(): undefined {
   return undefined;
 }
 
-/** Copies an error's name, message and those properties that are strings, numbers or booleans. */
-function withoutStack(error: Error): Error {
-  const copy = new Error(String(error.message));
-  const define = (name: string, value: unknown) => Object.defineProperty(copy, name, { value });
-  define('name', String(error.name));
-  define('stack', `${error.name}: ${error.message}`);
-  for (const name of Object.getOwnPropertyNames(error)) {
-    const value: unknown = Reflect.get(error, name);
-    const isSimple = ['string', 'number', 'boolean'].includes(typeof value);
-    if (isSimple && !STANDARD_PROPERTIES.has(name)) define(name, value);
+function bytesOfThrown(thrown: unknown): Uint8Array {
+  try {
+    return serialize(thrown instanceof Error ? withoutFrames(thrown) : sendableThrown(thrown));
+  } catch {
+    // A getter of the error has thrown.
+    return serialize(new Error('The method threw an error that cannot be sent.'));
   }
-  return copy;
 }
 
 /** Returns a thrown value that is not an error, or a text about it if it cannot be sent. */

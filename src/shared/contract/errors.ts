@@ -193,7 +193,8 @@ export const ERROR_CODES = {
   // Following an object on a server.
   FOLLOW_UNSUPPORTED: {
     class: 'Error',
-    meaning: 'A followable class created something whose changes cannot be recorded.',
+    meaning:
+      'A followable class created something whose changes cannot be recorded, or read `ctx.caller` where the runtime cannot tell.',
   },
   CALL_INTERRUPTED: {
     class: 'Error',
