@@ -163,6 +163,7 @@ function stateText({ state, pending }: ReturnType<typeof stateOf>): string {
     offline: 'Offline',
     catchingUp: 'Catching up',
     current: 'Up to date',
+    outdated: 'Another version: load the page again',
     stopped: 'Stopped',
   };
   return pending === 0 ? place[state] : `${place[state]}, ${pending} to send`;

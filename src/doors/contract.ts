@@ -49,5 +49,5 @@ export { withoutLastComments } from '../shared/contract/last-comments.ts';
 export { listParts } from '../shared/contract/list-parts.ts';
 export type { ConsoleEntry, ConsoleLevel, SourceFiles } from '../shared/contract/source.ts';
 export { notedLength, noteLength } from '../shared/contract/stream-length.ts';
-export { utf8Bytes } from '../shared/contract/utf8.ts';
+export { encodeText, utf8Bytes } from '../shared/contract/utf8.ts';
 export { folderLeftBehind, noAddress, ownWasmUrl } from '../shared/contract/wasm-url.ts';

@@ -1,6 +1,7 @@
 // The entry `ctx-storage/worker/follow`: the option `follow` of a host, and the host's objects that follow.
 //
-// Invariant: after a start, calls that an earlier worker has left are sent, even if nobody uses their objects.
+// Invariant: after a start, calls that an earlier worker has left are sent, even if nobody uses their objects; those of an
+// identity only while it is given.
 
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import { addressKey, type ObjectAddress } from '@ctx-storage/core/object';
@@ -9,13 +10,18 @@ import type {
   Followers,
   HostEnvironment,
   ObjectHost,
+  ObjectInstance,
   StartFollowing,
 } from '@ctx-storage/worker/objects';
+import { classVersion } from '../protocol/class-version.ts';
 import {
+  type CheckedFollowOptions,
   type FollowedEnvironment,
   FollowingObject,
   type FollowOptions,
 } from './following-object.ts';
+import { IdentifiedObject } from './identified-object.ts';
+import { identityOf } from './identity.ts';
 import type { LinkSocket } from './link.ts';
 import { type WaitingObject, WaitingObjects } from './waiting-objects.ts';
 
@@ -30,7 +36,7 @@ const RESUMED_MAX = 8;
 /** If an object is not resumed within this time, the next one begins (our choice). */
 const RESUME_MS_MAX = 30_000;
 
-/** Browsers dispatch `online` in workers when the network has come back; Node does not. */
+/** Browsers dispatch `online` in workers when the network has come back, and `offline` when it is gone; Node does not. */
 const scope = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>;
 
 /** For each class, by its name: the function that returns an object's address, or all options. */
@@ -52,12 +58,12 @@ export function follow(table: FollowTable): StartFollowing {
   return (host, environment) => new HostFollowers(host, environment, options);
 }
 
-function checkOptions(name: string, given: FollowTable[string]): Required<FollowOptions> {
-  const {
-    url,
-    version = 1,
-    connect = openSocket,
-  } = typeof given === 'function' ? { url: given } : given;
+/** The options of a class, whose version may be that of the class. */
+type GivenOptions = Omit<CheckedFollowOptions, 'version'> & Pick<FollowOptions, 'version'>;
+
+function checkOptions(name: string, given: FollowTable[string]): GivenOptions {
+  const options: FollowOptions = typeof given === 'function' ? { url: given } : given;
+  const { url, identity, version, connect = openSocket } = options;
   const mustBe = (isRight: boolean, what: string) => {
     if (!isRight) throw storageError('INVALID_ARGUMENT', `follow: ${name}: ${what}.`);
   };
@@ -65,13 +71,21 @@ function checkOptions(name: string, given: FollowTable[string]): Required<Follow
     typeof url === 'function',
     'url is a function that gives the address of an object by its name',
   );
-  mustBe(Number.isSafeInteger(version) && version >= 0, 'version is a whole number, not negative');
+  mustBe(
+    version === undefined || (Number.isSafeInteger(version) && version >= 0),
+    'version is a whole number, not negative',
+  );
+  if (typeof identity !== 'function' && identity !== undefined) identityOf(identity);
   mustBe(typeof connect === 'function', 'connect is a function that opens a WebSocket');
   mustBe(
     connect !== openSocket || typeof WebSocket === 'function',
     'this runtime has no WebSocket; pass { connect: (url, protocol) => new WebSocket(url, protocol) } with that of ws',
   );
-  return { url, version, connect };
+  return {
+    ...{ url, connect },
+    ...(identity !== undefined && { identity }),
+    ...(version !== undefined && { version }),
+  };
 }
 
 function openSocket(url: string, protocol: string): LinkSocket {
@@ -81,13 +95,16 @@ function openSocket(url: string, protocol: string): LinkSocket {
 class HostFollowers implements Followers {
   readonly classNames: ReadonlySet<string>;
   readonly #host: ObjectHost;
-  readonly #options: ReadonlyMap<string, Required<FollowOptions>>;
+  readonly #options: ReadonlyMap<string, CheckedFollowOptions>;
   readonly #environment: FollowedEnvironment;
-  readonly #objects = new Map<string, FollowingObject>();
+  readonly #objects = new Map<string, FollowingObject | IdentifiedObject>();
   readonly #openMax: number;
   readonly #cancelSearch: () => void;
   readonly #connectAll = () => {
-    for (const object of this.#objects.values()) object.connectNow();
+    for (const object of this.#copies()) object.connectNow();
+  };
+  readonly #askAll = () => {
+    for (const object of this.#copies()) object.askNow();
   };
   /** The objects with waiting calls that are not resumed yet. */
   readonly #toResume = new Set<WaitingObject>();
@@ -95,16 +112,26 @@ class HostFollowers implements Followers {
   #resuming = 0;
   #opening: Promise<unknown> = Promise.resolve();
   #isMakingRoom = false;
+  #stateVersions = 0;
 
+  /** @throws INVALID_ARGUMENT if the version of an option is not that of its class */
   constructor(
     host: ObjectHost,
     environment: HostEnvironment,
-    options: ReadonlyMap<string, Required<FollowOptions>>,
+    options: ReadonlyMap<string, GivenOptions>,
   ) {
-    const { now, elapsed, afterRealTime, randomUint32, limits } = environment;
+    const { now, elapsed, afterRealTime, randomUint32, limits, catalog } = environment;
     this.#openMax = Math.floor((limits ?? completeLimits()).openFiles / OPEN_FILES_OF_ONE);
     this.#host = host;
-    this.#options = options;
+    this.#options = new Map(
+      [...options].map(([name, given]) => {
+        const Class = host.classes.find(name)?.construct;
+        return [
+          name,
+          { ...given, version: classVersion(Class, given.version, `follow: ${name}`) ?? 1 },
+        ];
+      }),
+    );
     this.#environment = {
       ...{ now, elapsed, afterRealTime, randomUint32 },
       waitingObjects: new WaitingObjects(host),
@@ -113,24 +140,80 @@ class HostFollowers implements Followers {
         this.#toResume.add(object);
         this.#resume();
       },
+      nextStateVersion: () => ++this.#stateVersions,
+      opened: ({ className, id, copy }) => {
+        if (copy === undefined || className === null) return;
+        // The host lists objects by their own addresses. Without this note, it does not list the object.
+        const address = { className, id };
+        const name = id.name !== undefined && { name: id.name };
+        const entry = {
+          key: addressKey(address),
+          className,
+          id: String(id),
+          ...name,
+          wakeMs: null,
+        };
+        catalog.add(entry).catch(() => {});
+      },
     };
     this.classNames = new Set(options.keys());
     this.#cancelSearch = afterRealTime(RESUME_MS, () => void this.#findWaitingObjects());
     scope.addEventListener?.('online', this.#connectAll);
+    scope.addEventListener?.('offline', this.#askAll);
   }
 
-  find(address: ObjectAddress): FollowingObject | undefined {
-    const { className, branch, facet } = address;
+  find(address: ObjectAddress): FollowingObject | IdentifiedObject | undefined {
+    const { className, branch, facet, copy } = address;
     const options = className === null ? undefined : this.#options.get(className);
-    if (options === undefined || branch !== undefined || facet !== undefined) return undefined;
+    if (options === undefined || (branch ?? facet ?? copy) !== undefined) return undefined;
     const key = addressKey(address);
     let found = this.#objects.get(key);
     if (found === undefined) {
-      found = new FollowingObject(this.#host, address, this.#environment, options);
+      found = this.#make(address, options);
       // An object without a name refuses each use. It is not kept, because it may be found by its name later.
       if (address.id.name !== undefined) this.#objects.set(key, found);
     }
     return found;
+  }
+
+  #make(address: ObjectAddress, options: CheckedFollowOptions): FollowingObject | IdentifiedObject {
+    const host = this.#host;
+    const { identity } = options;
+    if (identity === undefined)
+      return new FollowingObject(host, address, this.#environment, options);
+    const { name } = address.id;
+    return new IdentifiedObject(host, address, {
+      identity: () => (typeof identity === 'function' ? identity(mustHaveName(name)) : identity),
+      make: (copy, owner, check) =>
+        new FollowingObject(host, copy, this.#environment, options, { identity: owner, check }),
+      // Calls of the next identity may wait in objects that no page uses.
+      changed: () => void this.#findWaitingObjects(),
+    });
+  }
+
+  copyOf(address: ObjectAddress): Promise<ObjectAddress> | undefined {
+    const { branch, ...own } = address;
+    const found = this.find(own);
+    if (!(found instanceof IdentifiedObject)) return undefined;
+    const located = found.located();
+    return branch === undefined ? located : located.then((copy) => ({ ...copy, branch }));
+  }
+
+  /** Gives the state of a forecast the identity of its copy, as the server gives it to a call. */
+  opened({ address, state }: ObjectInstance): void {
+    const { copy, branch, ...own } = address;
+    if (copy === undefined || branch === undefined) return;
+    const found = this.find(own);
+    if (!(found instanceof IdentifiedObject)) return;
+    Object.defineProperty(state, 'caller', { value: found.identityOf(copy), configurable: true });
+  }
+
+  /** The copies that were used. */
+  *#copies(): Iterable<FollowingObject> {
+    for (const object of this.#objects.values()) {
+      const copy = object instanceof IdentifiedObject ? object.present : object;
+      if (copy !== undefined) yield copy;
+    }
   }
 
   makeRoom(): void {
@@ -144,7 +227,7 @@ class HostFollowers implements Followers {
   /** Closes the least recently used of the replicas that nobody uses. */
   async #closeLeastRecentlyUsed(): Promise<void> {
     let oldest: { readonly object: FollowingObject; readonly sinceMs: number } | undefined;
-    for (const object of this.#objects.values()) {
+    for (const object of this.#copies()) {
       const sinceMs = object.restingSinceMs;
       if (sinceMs !== null && sinceMs < (oldest?.sinceMs ?? Number.POSITIVE_INFINITY))
         oldest = { object, sinceMs };
@@ -155,7 +238,7 @@ class HostFollowers implements Followers {
   /** Runs an opening after the earlier ones. If there are too many open replicas, one is closed first. */
   #inTurn<T>(open: () => Promise<T>): Promise<T> {
     const opened = this.#opening.then(async () => {
-      const count = [...this.#objects.values()].filter(({ isOpen }) => isOpen).length;
+      const count = [...this.#copies()].filter(({ isOpen }) => isOpen).length;
       if (count >= this.#openMax) await this.#closeLeastRecentlyUsed();
       return open();
     });
@@ -166,6 +249,7 @@ class HostFollowers implements Followers {
   async close(): Promise<void> {
     this.#cancelSearch();
     scope.removeEventListener?.('online', this.#connectAll);
+    scope.removeEventListener?.('offline', this.#askAll);
     this.#toResume.clear();
     await Promise.all([...this.#objects.values()].map((object) => object.close()));
   }
@@ -195,11 +279,16 @@ class HostFollowers implements Followers {
   }
 
   /** Sends the calls of an object. Resolves early if the server does not answer, so that the next object begins. */
-  async #resumeOne({ className, name }: WaitingObject): Promise<void> {
+  async #resumeOne({ className, name, digest }: WaitingObject): Promise<void> {
     if (!this.#options.has(className)) return; // The class does not follow any more.
     try {
       const { ids } = this.#host.classes.get(className);
-      await this.#endedOrLate(this.find({ className, id: ids.fromName(name) })?.resume());
+      const found = this.find({ className, id: ids.fromName(name) });
+      const isIdentified = found instanceof IdentifiedObject;
+      if (isIdentified && digest === undefined) console.warn(waitsWithoutIdentity(name));
+      // Calls of a copy stay until its identity, or none, is given again.
+      if (isIdentified) await this.#endedOrLate(found.resume(digest));
+      else if (digest === undefined) await this.#endedOrLate(found?.resume());
     } catch (error) {
       if (isClosing(error)) return;
       console.error(`The calls of ${name} that wait for the server could not be sent:`, error);
@@ -215,6 +304,22 @@ class HostFollowers implements Followers {
   }
 }
 
+/** An object of `openStorage`, or by its id alone, has none. @throws INVALID_ARGUMENT */
+function mustHaveName(name: string | undefined): string {
+  if (name !== undefined) return name;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    'follow: an object without a name has no identity; use getByName or idFromName.',
+  );
+}
+
+function waitsWithoutIdentity(name: string): string {
+  return (
+    `Calls of ${name} were made before the option identity was given to follow(), so it is not known whose they are. They are ` +
+    'kept, and are sent by a worker without the option.'
+  );
+}
+
 function isClosing(error: unknown): boolean {
-  return isStorageError(error) && error.code === 'CONNECTION_CLOSED';
+  return isStorageError(error) && ['CONNECTION_CLOSED', 'OBJECT_RESET'].includes(error.code);
 }

@@ -384,6 +384,67 @@ describe('an object that follows', () => {
     expect(await told).toMatchObject({ state: 'offline', progress: null });
   });
 
+  test('[FOLP14] a copy whose server is silent is offline 5 s later while an app listens, and current with its next message', async () => {
+    const socket = new ScriptedSocket();
+    const { room, runTimers, delays } = await device(() => socket);
+    await room('a').call('names', []);
+    await until(() => socket.hasGreeted);
+    socket.greet();
+    await settledOf(room('a'));
+    expect(delays()).toContain(25_000);
+    const next = async () => {
+      const { version } = await stateOf(room('a'));
+      return room('a').ask({ kind: 'state', after: version });
+    };
+    const silent = next();
+    await turns();
+    expect(delays()).not.toContain(25_000);
+    await runTimers(3000);
+    await runTimers(2000);
+    expect(await silent).toMatchObject({ state: 'offline', reason: null });
+    const heard = next();
+    await turns();
+    socket.dispatchEvent(new MessageEvent('message', { data: '_follow_pong' }));
+    expect(await heard).toMatchObject({ state: 'current', reason: null });
+    expect(socket.readyState).toBe(1);
+  });
+
+  test('[FOLP40] a copy of a class with another version than that of the server is outdated: up to date, without forecasts', async () => {
+    const server = await followedServer(Room, { methods: ['add'], version: 2 });
+    ends.push(() => server.close());
+    const { room, runTimers } = await device(() => server.connect());
+    await room('a').call('names', []);
+    await until(async () => (await stateOf(room('a'))).state !== 'offline');
+    await until(async () => (await stateOf(room('a'))).state !== 'catchingUp');
+    expect(await stateOf(room('a'))).toMatchObject({ state: 'outdated', reason: 'OTHER_VERSION' });
+    expect(await room('a').call('add', ['mine'])).toMatchObject({ value: 1 });
+    expect(await namesOf(room('a'))).toEqual(['mine']);
+    server.isDown = true;
+    const waits = room('a').call('add', ['waits']);
+    await until(async () => (await stateOf(room('a'))).pending === 1);
+    expect(await stateOf(room('a'))).toMatchObject({ state: 'offline', reason: 'OTHER_VERSION' });
+    expect(await namesOf(room('a'))).toEqual(['mine']);
+    server.isDown = false;
+    await runTimers(100);
+    expect(await waits).toMatchObject({ value: 2 });
+  });
+
+  test('[FOLP41] the version of a class may be its static property; an option that differs is refused by name', async () => {
+    class Versioned extends Room {
+      static readonly version = 2;
+    }
+    const server = await followedServer(Room, { methods: ['add'], version: 2 });
+    ends.push(() => server.close());
+    const made = await deviceOf(Versioned, () => server.connect());
+    ends.push(() => made.close());
+    await made.room('a').call('names', []);
+    await settledOf(made.room('a'));
+    await expect(deviceOf(Versioned, unreachable, { version: 3 })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('follow: Room: the option version is 3'),
+    });
+  });
+
   test('[FOLP14] the pause before the next attempt is random', async () => {
     for (const [drawn, delayMs] of [
       [0, 100],

@@ -28,6 +28,7 @@ import {
 } from '@ctx-storage/worker/objects';
 import { FOLLOW_SUBPROTOCOL } from '../protocol/connection.ts';
 import type { RefusedCall, SettledOutcome } from '../protocol/follower.ts';
+import { type Identity, identityChanged, isNumberOf } from './identity.ts';
 import { FollowLink, type LinkSocket } from './link.ts';
 import { ReplicaQueue } from './queue.ts';
 import { type FollowedCall, Replica, type ReplicaEnvironment, removeReplica } from './replica.ts';
@@ -58,11 +59,25 @@ export interface FollowOptions {
    * again later.
    */
   readonly url: (name: string) => string | URL | Promise<string | URL>;
-  /** The version of the class, as in `followable`. Nothing is forecast while the server has another version. @default 1 */
+  /**
+   * Who uses this device: a text of 1 to 256 UTF-16 units, or a function that returns it, for example the identity that
+   * `authorize` returns on the server. Each identity has a copy of the object and a queue of its own, which no other one sees.
+   * The function is called at each use of an object and before each connection, also offline; while it throws, the object
+   * cannot be used. @default one copy, of the identity that uses it first; it is stopped (CLIENT_TAKEN) for others
+   */
+  readonly identity?: string | ((name: string) => string | Promise<string>);
+  /**
+   * The version of the class, as in `followable`. Nothing is forecast while the server has another version. @default the static
+   * property `version` of the class, or 1
+   */
   readonly version?: number;
   /** Opens the WebSocket. @default the global class; Node 20 has none: `(url, protocol) => new WebSocket(url, protocol)` of `ws` */
   readonly connect?: (url: string, protocol: string) => LinkSocket;
 }
+
+export interface CheckedFollowOptions
+  extends Pick<FollowOptions, 'identity'>,
+    Required<Omit<FollowOptions, 'identity'>> {}
 
 export interface FollowedEnvironment
   extends Pick<HostEnvironment, 'now' | 'elapsed' | 'afterRealTime' | 'randomUint32'>,
@@ -70,6 +85,17 @@ export interface FollowedEnvironment
   readonly waitingObjects: WaitingObjects;
   /** Opens the object's replica again later, because calls wait in it and it was closed. */
   resumeLater(object: WaitingObject): void;
+  /** Returns a number for a version of a state, never used before. */
+  nextStateVersion(): number;
+  /** The copy at the address was opened, or created. */
+  opened(address: ObjectAddress): void;
+}
+
+/** To whom a copy belongs, if each identity has one. */
+export interface CopyOwner {
+  readonly identity: Identity;
+  /** Called before each connection. @throws if another identity uses the object now */
+  check(): Promise<void>;
 }
 
 interface Opening {
@@ -92,15 +118,16 @@ export class FollowingObject implements FollowedObject {
   readonly #host: ObjectHost;
   readonly #address: ObjectAddress;
   readonly #environment: FollowedEnvironment;
-  readonly #options: Required<FollowOptions>;
+  readonly #options: CheckedFollowOptions;
+  readonly #owner: CopyOwner | undefined;
   #copy: Copy = { kind: 'closed', closing: Promise.resolve() };
   /** The calls of the replica that was closed last. */
   #lastCalls: Calls = NO_CALLS;
   /** Resolves when the object is in the list of waiting objects; undefined if it is not listed. */
   #listing: Promise<void> | undefined;
   #state: FollowState = UNKNOWN_FOLLOW_STATE;
-  /** Counts the changes of `#state`. */
-  #stateVersion = 1;
+  /** Is another one after each change of `#state`. */
+  #stateVersion: number;
   /** The promises that settle at the next change of `#state`. */
   readonly #changeWaiters: {
     readonly resolve: () => void;
@@ -109,23 +136,31 @@ export class FollowingObject implements FollowedObject {
   /** How many calls, questions and listeners need the replica now. */
   #useCount = 0;
   /** The app's number of a call is its number in the queue plus this (see `ReplicaQueue.numberOffset`). */
-  #numberOffset = 0;
+  #numberOffset: number;
   /** The app's numbers of calls that were forgotten before the server had answered them. */
   readonly #forgottenCalls = new Set<number>();
   /** The outcomes of the calls that were answered last, by the app's numbers. */
   readonly #outcomes = new Map<number, SettledOutcome>();
-  #isHostClosed = false;
+  /** How many listeners wait for a change of the state. */
+  #listenerCount = 0;
+  /** The error of each use, once the object was closed. */
+  #closed: Error | undefined;
 
+  /** `address` names the copy of the owner, if there is one. */
   constructor(
     host: ObjectHost,
     address: ObjectAddress,
     environment: FollowedEnvironment,
-    options: Required<FollowOptions>,
+    options: CheckedFollowOptions,
+    owner?: CopyOwner,
   ) {
     this.#host = host;
     this.#address = address;
     this.#environment = environment;
     this.#options = options;
+    this.#owner = owner;
+    this.#stateVersion = environment.nextStateVersion();
+    this.#numberOffset = owner?.identity.numberOffset ?? 0;
   }
 
   async call(method: string, args: readonly unknown[]): Promise<FollowedResult> {
@@ -183,9 +218,14 @@ export class FollowingObject implements FollowedObject {
     while (this.#state.pending > 0 && this.#state.state !== 'stopped') await this.#nextChange();
   }
 
-  /** Connects at once if the connection waits for its next attempt. */
+  /** Connects at once, because the network has come back. */
   connectNow(): void {
     this.#link?.connectNow();
+  }
+
+  /** Asks the server at once, because the network may be gone. */
+  askNow(): void {
+    this.#link?.askNow();
   }
 
   get isOpen(): boolean {
@@ -206,12 +246,13 @@ export class FollowingObject implements FollowedObject {
     if (replica.pending.length > 0) this.#environment.resumeLater(this.#object);
   }
 
-  async close(): Promise<void> {
-    this.#isHostClosed = true;
+  /** Closes the replica. Uses that wait, and later ones, reject with the reason. Nothing that is stored is lost. */
+  async close(reason = hostClosed()): Promise<void> {
+    this.#closed ??= reason;
     if (this.#copy.kind === 'opening') await this.#copy.replica.catch(NOTHING);
     if (this.#copy.kind === 'open') await this.#closeUnused(this.#copy.replica);
     if (this.#copy.kind === 'closed') await this.#copy.closing;
-    for (const { reject } of this.#changeWaiters.splice(0)) reject(hostClosed());
+    for (const { reject } of this.#changeWaiters.splice(0)) reject(this.#closed);
   }
 
   /** Opens the replica if necessary, and keeps it open until `use` has ended. */
@@ -232,7 +273,7 @@ export class FollowingObject implements FollowedObject {
   }
 
   #open(): Promise<Replica> {
-    if (this.#isHostClosed) throw hostClosed();
+    if (this.#closed !== undefined) throw this.#closed;
     const copy = this.#copy;
     switch (copy.kind) {
       case 'open':
@@ -252,8 +293,9 @@ export class FollowingObject implements FollowedObject {
   }
 
   async #openReplica(opening: Opening): Promise<Replica> {
-    const { now, afterRealTime, inTurn, elapsed } = this.#environment;
+    const { now, afterRealTime, inTurn, elapsed, opened } = this.#environment;
     const { name } = this.#object;
+    const owner = this.#owner;
     let open: Open | undefined;
     const isPresent = () => this.#copy === opening || this.#copy === open;
     const showState = () => {
@@ -265,7 +307,7 @@ export class FollowingObject implements FollowedObject {
         this.#host,
         this.#address,
         this.#options.version,
-        { now, afterRealTime, inTurn, ...RANDOM, numberOffset },
+        { now, afterRealTime, inTurn, ...RANDOM, numberOffset, identity: owner?.identity.text },
         {
           onChange: showState,
           onSettled: (n, outcome) => this.#rememberOutcome(n + this.#numberOffset, outcome),
@@ -274,15 +316,18 @@ export class FollowingObject implements FollowedObject {
         },
       );
       assert(this.#copy === opening, 'a copy was replaced while it was opened');
+      opened(this.#address);
       this.#numberOffset = replica.numberOffset;
       const link = new FollowLink(replica, {
         open: async () => {
+          await owner?.check();
           const url = await this.#options.url(name);
           return this.#options.connect(String(url), FOLLOW_SUBPROTOCOL);
         },
         afterRealTime,
         random: () => this.#environment.randomUint32() / 2 ** 32,
-        refused: showState,
+        isWatched: () => this.#listenerCount > 0,
+        changed: showState,
       });
       open = { kind: 'open', replica, link, usedAtMs: elapsed(), cancelRestCheck: NOTHING };
       this.#copy = open;
@@ -379,9 +424,9 @@ export class FollowingObject implements FollowedObject {
 
   /** The object as the list of waiting objects names it. @throws INVALID_ARGUMENT if it has no name */
   get #object(): WaitingObject {
-    const { className, id } = this.#address;
+    const { className, id, copy } = this.#address;
     if (className === null || id.name === undefined) throw unnamed(this.#address);
-    return { className, name: id.name };
+    return { className, name: id.name, ...(copy !== undefined && { digest: copy }) };
   }
 
   get #link(): FollowLink | undefined {
@@ -389,19 +434,22 @@ export class FollowingObject implements FollowedObject {
   }
 
   /**
-   * Shows a state of the replica to the app. While it is offline, the reason comes from the connection, which knows why
-   * the server has refused it.
+   * Shows a state of the replica to the app. A copy whose connection is probably lost is offline. While it is offline, the
+   * reason comes from the connection, which knows why the server has refused it.
    */
   #show(shown: FollowState): void {
     const link = this.#link;
-    const isOffline = shown.state === 'offline';
-    const state = isOffline ? { ...shown, reason: link?.refusal ?? shown.reason } : shown;
+    const isUpToDate = shown.state === 'current' || shown.state === 'outdated';
+    const isOffline = shown.state === 'offline' || (isUpToDate && link?.isDoubted === true);
+    const state: FollowState = isOffline
+      ? { ...shown, state: 'offline', reason: link?.refusal ?? shown.reason }
+      : shown;
     const names = Object.keys(state) as (keyof FollowState)[];
     if (names.every((name) => state[name] === this.#state[name])) return;
     if (state.pending > 0) link?.keepProcessAlive();
     if (state.state === 'stopped') link?.stop();
     this.#state = state;
-    this.#stateVersion += 1;
+    this.#stateVersion = this.#environment.nextStateVersion();
     this.#wakeWaiters();
   }
 
@@ -411,14 +459,20 @@ export class FollowingObject implements FollowedObject {
 
   async #stateAfter(after: number) {
     await this.#use(async () => {
-      while (this.#stateVersion === after) await this.#nextChange();
+      this.#listenerCount += 1;
+      try {
+        if (this.#stateVersion === after) this.#link?.watchClosely();
+        while (this.#stateVersion === after) await this.#nextChange();
+      } finally {
+        this.#listenerCount -= 1;
+      }
     });
     return { ...this.#state, version: this.#stateVersion };
   }
 
   /** Resolves at the next change of the state. @throws CONNECTION_CLOSED, and errors of opening the replica */
   #nextChange(): Promise<void> {
-    if (this.#isHostClosed) throw hostClosed();
+    if (this.#closed !== undefined) throw this.#closed;
     return new Promise((resolve, reject) => this.#changeWaiters.push({ resolve, reject }));
   }
 
@@ -439,6 +493,8 @@ export class FollowingObject implements FollowedObject {
    * @throws CONNECTION_CLOSED, FOLLOW_STOPPED
    */
   async #answerOf(n: number): Promise<FollowOutcome> {
+    const owner = this.#owner;
+    if (owner !== undefined && !isNumberOf(owner.identity, n)) throw identityChanged();
     if (!this.#outcomes.has(n) && !this.#forgottenCalls.has(n)) await this.#open();
     while (this.#calls.pending.some((call) => call.n + this.#numberOffset === n)) {
       if (this.#state.state === 'stopped') throw stopped(this.#state.reason);
@@ -536,7 +592,7 @@ function forgotten(): Error {
   );
 }
 
-function hostClosed(): Error {
+export function hostClosed(): Error {
   return storageError('CONNECTION_CLOSED', 'The host of the objects was closed.');
 }
 

@@ -57,6 +57,7 @@ class FakeSocket extends EventTarget implements LinkSocket {
 function world(open: () => LinkSocket) {
   const timers = new Timers();
   const told: string[] = [];
+  const app = { listens: false };
   const replica = {
     pending: [] as unknown[],
     connected() {
@@ -71,9 +72,10 @@ function world(open: () => LinkSocket) {
     open: async () => open(),
     afterRealTime: timers.after,
     random: () => 1,
-    refused: () => told.push(`refused ${link.refusal}`),
+    isWatched: () => app.listens,
+    changed: () => told.push(`changed ${link.refusal ?? link.isDoubted}`),
   });
-  return { link, timers, told, replica };
+  return { link, timers, told, replica, app };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -148,6 +150,150 @@ describe('the connection of a copy', () => {
     link.stop();
   });
 
+  /** A link whose app listens, with an open socket; `heard` lets a message of the server come. */
+  async function watched() {
+    const sockets: FakeSocket[] = [];
+    const made = world(() => {
+      sockets.push(new FakeSocket());
+      return sockets.at(-1)!;
+    });
+    made.app.listens = true;
+    await turn();
+    sockets[0]!.open();
+    const heard = (data: unknown = new ArrayBuffer(1)) =>
+      sockets.at(-1)!.dispatchEvent(new MessageEvent('message', { data }));
+    return { ...made, sockets, heard };
+  }
+
+  test('[FOLP14] while an app listens, a server that is silent for 3 s is asked, and the connection is doubted 2 s later', async () => {
+    const { timers, told, link, sockets, heard } = await watched();
+    expect(await timers.run()).toBe(3000);
+    expect(sockets[0]!.sent).toEqual(['_follow_ping']);
+    heard('_follow_pong');
+    expect([await timers.run(), await timers.run()]).toEqual([3000, 2000]);
+    expect([link.isDoubted, told]).toEqual([true, ['connected', 'changed true']]);
+    // A slow network may need as long for one message: the socket stays.
+    expect(sockets[0]!.readyState).toBe(1);
+    heard();
+    expect(link.isDoubted).toBe(false);
+    expect(told.slice(2)).toEqual(['changed false', 'received 1']);
+    const delays = [await timers.run(), await timers.run(), await timers.run()];
+    expect(delays).toEqual([3000, 2000, 30_000]);
+    expect(told.slice(4)).toEqual(['changed true', 'closed']);
+    expect([link.isDoubted, await timers.run()]).toEqual([false, 200]);
+    link.stop();
+  });
+
+  test('[FOLP14] an app that begins to listen has a silent server asked early, and late again when it has ended', async () => {
+    const { timers, link, sockets, app, heard } = await watched();
+    app.listens = false;
+    expect(await timers.run()).toBe(3000);
+    expect(sockets[0]!.sent).toEqual([]);
+    expect(await timers.run()).toBe(22_000);
+    expect(sockets[0]!.sent).toEqual(['_follow_ping']);
+    heard();
+    app.listens = true;
+    expect(timers.set.map(({ delayMs }) => delayMs)).toEqual([25_000]);
+    link.watchClosely();
+    const [timer] = timers.set;
+    link.watchClosely();
+    expect(timers.set).toEqual([timer]);
+    expect(await timers.run()).toBe(3000);
+    link.stop();
+    link.watchClosely();
+    expect(timers.set).toEqual([]);
+  });
+
+  test('[FOLP14] a socket that is not open yet has 35 s to open, also while an app listens', async () => {
+    const socket = Object.assign(new FakeSocket(), { close() {} });
+    const { timers, told, link, app } = world(() => socket);
+    app.listens = true;
+    await turn();
+    expect([await timers.run(), await timers.run()]).toEqual([25_000, 10_000]);
+    socket.open(); // It was given up, and the next attempt follows.
+    expect([told, timers.set.map(({ delayMs }) => delayMs)]).toEqual([[], [200]]);
+    link.stop();
+  });
+
+  test('[FOLP29] when the network comes back, a connection that is doubted is replaced at once', async () => {
+    const { timers, told, link, sockets, heard } = await watched();
+    for (let i = 0; i < 2; i++) await timers.run();
+    expect(link.isDoubted).toBe(true);
+    link.connectNow();
+    await turn();
+    expect([sockets.length, sockets[0]!.readyState]).toEqual([2, 3]);
+    sockets[1]!.open();
+    heard();
+    expect(told).toEqual(['connected', 'changed true', 'closed', 'connected', 'received 1']);
+    expect([link.isDoubted, timers.set.length]).toEqual([false, 1]);
+    link.stop();
+  });
+
+  test('[FOLP29] when the network comes back, a connection that seems alive is asked, and replaced after 2 s without an answer', async () => {
+    const { timers, told, link, sockets, heard } = await watched();
+    link.connectNow();
+    expect(sockets[0]!.sent).toEqual(['_follow_ping']);
+    heard('_follow_pong');
+    expect(timers.set.map(({ delayMs }) => delayMs)).toEqual([3000]);
+    link.connectNow();
+    expect(await timers.run()).toBe(2000);
+    expect([sockets.length, sockets[0]!.readyState]).toEqual([2, 3]);
+    link.connectNow(); // The second socket was begun before, and may wait for ever.
+    await turn();
+    expect([sockets.length, sockets[1]!.readyState]).toEqual([3, 3]);
+    sockets[2]!.open();
+    sockets[1]!.open();
+    expect([told, timers.set.length]).toEqual([['connected', 'closed', 'connected'], 1]);
+    link.stop();
+  });
+
+  test('[FOLP29] when the network comes back, an address that was asked for before is not waited for', async () => {
+    const made: ((socket: LinkSocket) => void)[] = [];
+    const { timers, told, link } = world(
+      () => new Promise<LinkSocket>((resolve) => made.push(resolve)) as never,
+    );
+    await turn();
+    link.connectNow();
+    await turn();
+    const [late, present] = [new FakeSocket(), new FakeSocket()];
+    made[1]!(present);
+    made[0]!(late);
+    await turn();
+    expect([late.readyState, present.readyState, timers.set.length]).toEqual([3, 0, 1]);
+    present.open();
+    expect(told).toEqual(['connected']);
+    link.stop();
+  });
+
+  test('[FOLP29] after the network has come back, the pauses are short again', async () => {
+    const { timers, link } = world(() => {
+      throw new Error('no network');
+    });
+    await turn();
+    for (let i = 0; i < 8; i++) await timers.run();
+    link.connectNow();
+    await turn();
+    expect([await timers.run(), await timers.run()]).toEqual([200, 400]);
+    link.stop();
+  });
+
+  test('[FOLP14] when the network goes, a server is asked at once if an app listens', async () => {
+    const { timers, link, sockets, app, heard } = await watched();
+    link.askNow();
+    expect(sockets[0]!.sent).toEqual(['_follow_ping']);
+    expect(await timers.run()).toBe(2000);
+    expect(link.isDoubted).toBe(true);
+    link.askNow();
+    expect(sockets[0]!.sent).toHaveLength(1);
+    app.listens = false;
+    heard();
+    link.askNow();
+    expect(sockets[0]!.sent).toHaveLength(1);
+    link.stop();
+    link.askNow();
+    expect(timers.set).toEqual([]);
+  });
+
   test('[FOLP21] pauses grow each time that this side ends the connection', async () => {
     const ends: ((reason: string) => void)[] = [];
     const timers = new Timers();
@@ -166,7 +312,8 @@ describe('the connection of a copy', () => {
       },
       afterRealTime: timers.after,
       random: () => 1,
-      refused() {},
+      isWatched: () => false,
+      changed() {},
     });
     await turn();
     const delays: number[] = [];
@@ -194,10 +341,10 @@ describe('the connection of a copy', () => {
       delays.push(await timers.run());
     }
     expect(delays).toEqual([200, 400, 800, 1600, 3200]);
-    expect(told.filter((line) => line.startsWith('refused'))).toEqual([
-      'refused NOT_AUTHORIZED',
-      'refused ORIGIN_REFUSED',
-      'refused TOO_MANY_FOLLOWERS',
+    expect(told.filter((line) => line.startsWith('changed'))).toEqual([
+      'changed NOT_AUTHORIZED',
+      'changed ORIGIN_REFUSED',
+      'changed TOO_MANY_FOLLOWERS',
     ]);
     expect(link.refusal).toBe('TOO_MANY_FOLLOWERS');
     socket.open();
@@ -329,7 +476,8 @@ describe('the connection of a copy', () => {
         },
         afterRealTime: timers.after,
         random: () => drawn,
-        refused() {},
+        isWatched: () => false,
+        changed() {},
       });
       await turn();
       delays.push(await timers.run());
@@ -346,7 +494,6 @@ describe('the connection of a copy', () => {
     expect(watching).toMatchObject([{ delayMs: 25_000 }]);
     replica.pending.push({});
     link.keepProcessAlive();
-    link.connectNow();
     await turn();
     expect(timers.set).toEqual(watching);
     expect(sockets).toHaveLength(1);
@@ -449,7 +596,8 @@ function heldWorld() {
     },
     afterRealTime: timers.after,
     random: () => 1,
-    refused() {},
+    isWatched: () => false,
+    changed() {},
   });
   return { timers, link, ends, socket: () => sockets.at(-1)! };
 }

@@ -1,7 +1,10 @@
 // Connects a replica to its server, watches the connection, and connects again when it has ended.
 //
-// Invariant: there is one connection at a time. A connection whose server answers no ping is given up, because a socket may
-// stay open after its server was reset.
+// Invariants:
+//   there is one connection at a time. A connection whose server answers no ping is given up, because a socket may stay open
+//   after its server was reset
+//   while an app listens, a connection is doubted long before it is given up: a slow network, which may need many seconds for
+//   one message, must not be given up each time
 //
 // This file does not know what the messages mean.
 
@@ -13,6 +16,10 @@ import type { ConnectionEvents, Replica } from './replica.ts';
 const SILENCE_MS = 25_000;
 /** A server that does not answer a ping within this time is given up (our choice). */
 const ANSWER_MS = 10_000;
+/** While an app listens to the state, the server gets a ping after this long without a message (our choice). */
+const WATCHED_SILENCE_MS = 3000;
+/** If nothing comes within this time after such a ping, the connection is doubted (our choice). */
+const DOUBT_MS = 2000;
 /** The pause before the next attempt. It doubles with each failure, up to `PAUSE_MS_MAX`. */
 const PAUSE_MS = 200;
 const PAUSE_MS_MAX = 30_000;
@@ -33,8 +40,10 @@ export interface LinkEnvironment {
   afterRealTime(delayMs: number, task: () => void, keepsAlive: boolean): () => void;
   /** Returns a random number from 0 to 1. */
   random(): number;
-  /** Called when the server has refused a connection for another reason than before. */
-  refused(): void;
+  /** Returns true while an app listens to the state of the copy. */
+  isWatched(): boolean;
+  /** Called when `refusal` or `isDoubted` has changed, unless the replica is told of the end of the connection. */
+  changed(): void;
 }
 
 /** The reasons for which a server may refuse a follower now and accept it later. */
@@ -51,10 +60,21 @@ type LinkState =
   /** The socket was asked for. */
   | { readonly kind: 'opening' }
   /** The socket was made; the server may not have accepted it yet. */
-  | { readonly kind: 'connected'; readonly socket: LinkSocket }
+  | Connected
   /** The next attempt follows after a pause. If `keepsAlive` is true, a process of Node waits for it. */
   | { readonly kind: 'pausing'; readonly delayMs: number; readonly keepsAlive: boolean }
   | { readonly kind: 'stopped' };
+
+interface Connected {
+  readonly kind: 'connected';
+  readonly socket: LinkSocket;
+  /** Ends the connection, whose socket may be silent for ever. */
+  readonly giveUp: () => void;
+  /** True if the server is asked as early as an app that listens needs it. */
+  isWatchedClosely: boolean;
+  /** True if the server has not answered in time, so that the connection is probably lost. A message ends the doubt. */
+  isDoubted: boolean;
+}
 
 export class FollowLink {
   readonly #replica: Replica;
@@ -66,6 +86,8 @@ export class FollowLink {
   #failures = 0;
   /** How many connections this side has closed, because their messages broke the protocol. */
   #hangUps = 0;
+  /** Counts the attempts, and so tells whether one was replaced. */
+  #attempts = 0;
   /** The reason for which the server has refused the last connection; null if it has not. */
   refusal: (typeof REFUSALS)[number] | null = null;
 
@@ -90,34 +112,72 @@ export class FollowLink {
     this.#pause(this.#state.delayMs);
   }
 
-  /** Makes the next attempt at once, because the network has come back. */
+  /** True if the connection is probably lost. */
+  get isDoubted(): boolean {
+    return this.#state.kind === 'connected' && this.#state.isDoubted;
+  }
+
+  /**
+   * Connects at once, because the network has come back: what was begun before may wait for ever. A connection that seems to
+   * be alive is asked, and replaced if it does not answer in time.
+   */
   connectNow(): void {
-    if (this.#state.kind !== 'pausing') return;
+    const state = this.#state;
+    if (state.kind === 'stopped') return;
+    const isAlive = state.kind === 'connected' && isOpen(state.socket) && !state.isDoubted;
+    if (isAlive) this.#ask(state, DOUBT_MS, () => this.#replace());
+    else this.#replace();
+  }
+
+  /** Asks the server at once if an app listens, because the network may be gone. */
+  askNow(): void {
+    const state = this.#state;
+    if (state.kind !== 'connected' || !isOpen(state.socket)) return;
+    if (state.isWatchedClosely && !state.isDoubted) this.#askClosely(state);
+  }
+
+  /** Asks the server early from now on, because an app has begun to listen. */
+  watchClosely(): void {
+    const state = this.#state;
+    if (state.kind === 'connected' && !state.isWatchedClosely) this.#watch(state);
+  }
+
+  /** Ends what was begun, and connects without a pause. */
+  #replace(): void {
+    if (this.#state.kind === 'connected') this.#state.giveUp();
     this.#cancelTimer();
+    this.#failures = 0; // They were of the network before.
     void this.#connect();
   }
 
   async #connect(): Promise<void> {
+    const attempt = ++this.#attempts;
     this.#state = { kind: 'opening' };
     let socket: LinkSocket;
     try {
       socket = await this.#openInTime();
     } catch {
-      return this.#retryLater();
+      if (attempt === this.#attempts) this.#retryLater();
+      return;
     }
-    if (this.#isStopped) return closeUnused(socket);
-    this.#state = { kind: 'connected', socket };
-    socket.binaryType = 'arraybuffer';
+    if (this.#isStopped || attempt !== this.#attempts) return closeUnused(socket);
     let connectionEvents: ConnectionEvents | undefined;
     const giveUp = () => {
       if (this.#connectionEnded(socket)) connectionEvents?.closed();
       socket.close(CLOSE_CODE);
     };
+    const state: Connected = {
+      ...{ kind: 'connected', socket, giveUp },
+      ...{ isWatchedClosely: false, isDoubted: false },
+    };
+    this.#state = state;
+    socket.binaryType = 'arraybuffer';
     const opened = () => {
-      this.#watch(socket, giveUp);
+      if (!this.#isPresent(socket)) return;
+      this.#watch(state);
       connectionEvents = this.#replica.connected({
         send: (bytes) => {
-          if (socket.readyState === OPEN) socket.send(bytes);
+          if (isOpen(socket)) socket.send(bytes);
         },
         close: (reason) => {
           this.#hangUps += 1;
@@ -129,7 +189,7 @@ export class FollowLink {
     socket.addEventListener('open', opened);
     socket.addEventListener('message', (event) => {
       if (!this.#isPresent(socket)) return;
-      this.#watch(socket, giveUp);
+      this.#watch(state);
       const { data } = event as MessageEvent<unknown>;
       if (!(data instanceof ArrayBuffer)) return;
       this.#failures = 0;
@@ -143,12 +203,12 @@ export class FollowLink {
       connectionEvents?.closed(code === FOLLOWER_CLOSE_CODES.CLIENT_TAKEN);
       if (refusal === null || refusal === this.refusal) return;
       this.refusal = refusal;
-      this.#environment.refused();
+      this.#environment.changed();
     };
     socket.addEventListener('close', closed);
     socket.addEventListener('error', closed);
-    this.#watch(socket, giveUp);
-    if (socket.readyState === OPEN) opened();
+    this.#watch(state);
+    if (isOpen(socket)) opened();
   }
 
   /**
@@ -163,30 +223,54 @@ export class FollowLink {
         opening.then(closeUnused, () => {});
         reject(new Error('The socket was not made in time.'));
       };
-      const waitMs = SILENCE_MS + ANSWER_MS;
-      this.#cancelTimer = this.#environment.afterRealTime(waitMs, giveUp, this.#keepsAlive);
+      this.#after(SILENCE_MS + ANSWER_MS, giveUp);
       opening.then(resolve, reject);
     });
   }
 
   /**
-   * Sends a ping when the server was silent for too long, and gives the connection up if nothing comes: the socket's close
-   * event may come late or never.
+   * Waits for the next message. Sends a ping when the server was silent for too long, and gives the connection up if nothing
+   * comes: the socket's close event may come late or never.
    */
-  #watch(socket: LinkSocket, giveUp: () => void): void {
-    const { afterRealTime } = this.#environment;
+  #watch(state: Connected): void {
+    const wasDoubted = state.isDoubted;
+    state.isDoubted = false;
+    state.isWatchedClosely = isOpen(state.socket) && this.#environment.isWatched();
+    const giveUpLater = () => this.#ask(state, ANSWER_MS, state.giveUp);
+    if (state.isWatchedClosely) {
+      this.#after(WATCHED_SILENCE_MS, () => {
+        state.isWatchedClosely = this.#environment.isWatched();
+        if (state.isWatchedClosely) this.#askClosely(state);
+        else this.#after(SILENCE_MS - WATCHED_SILENCE_MS, giveUpLater);
+      });
+    } else this.#after(SILENCE_MS, giveUpLater);
+    if (wasDoubted) this.#environment.changed();
+  }
+
+  /** Sends a ping, doubts the connection if nothing comes, and gives it up as late as others. */
+  #askClosely(state: Connected): void {
+    this.#ask(state, DOUBT_MS, () => {
+      state.isDoubted = true;
+      this.#after(SILENCE_MS + ANSWER_MS - WATCHED_SILENCE_MS - DOUBT_MS, state.giveUp);
+      this.#environment.changed();
+    });
+  }
+
+  /** Sends a ping, and runs the task if nothing comes in time. */
+  #ask({ socket }: Connected, delayMs: number, task: () => void): void {
+    if (isOpen(socket)) socket.send(FOLLOW_PING);
+    this.#after(delayMs, task);
+  }
+
+  /** Runs the task after the delay, instead of the task that waits. */
+  #after(delayMs: number, task: () => void): void {
     this.#cancelTimer();
-    const silent = () => {
-      if (socket.readyState === OPEN) socket.send(FOLLOW_PING);
-      this.#cancelTimer = afterRealTime(ANSWER_MS, giveUp, this.#keepsAlive);
-    };
-    this.#cancelTimer = afterRealTime(SILENCE_MS, silent, this.#keepsAlive);
+    this.#cancelTimer = this.#environment.afterRealTime(delayMs, task, this.#keepsAlive);
   }
 
   #pause(delayMs: number): void {
-    const { afterRealTime } = this.#environment;
     const keepsAlive = this.#keepsAlive;
-    this.#cancelTimer = afterRealTime(delayMs, () => void this.#connect(), keepsAlive);
+    this.#after(delayMs, () => void this.#connect());
     this.#state = { kind: 'pausing', delayMs, keepsAlive };
   }
 
@@ -217,6 +301,10 @@ export class FollowLink {
     this.#failures += 1;
     this.#pause(longest * (0.5 + this.#environment.random() / 2));
   }
+}
+
+function isOpen({ readyState }: LinkSocket): boolean {
+  return readyState === OPEN;
 }
 
 /** Closes an unused socket. Without a listener, the error that a socket of `ws` then reports would end the process. */

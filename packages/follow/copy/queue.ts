@@ -3,7 +3,7 @@
 //
 // Invariants:
 //   each method is one commit, durable when it resolves
-//   the client's name and `numberOffset` are stored once, when the queue is created
+//   the client's name, `numberOffset` and the identity are stored once, when the queue is created
 //   no two calls get the same number: the stored `issued` is the last number that has left the queue, and later numbers
 //   are in the queue
 //
@@ -24,6 +24,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS refusal
     (n INTEGER PRIMARY KEY, method TEXT NOT NULL, args BLOB NOT NULL, isForecast INTEGER NOT NULL, outcome BLOB NOT NULL);
   CREATE TABLE IF NOT EXISTS earlier (n INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS owner (identity BLOB NOT NULL);
   CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), mark BLOB NOT NULL)`;
 
 /** Columns of protocol 2, which queues of protocol 1 lack. Their calls have mark 0, and the server knows none of them by it. */
@@ -56,6 +57,8 @@ export interface NewQueue {
   newClient(): string;
   /** See `ReplicaQueue.numberOffset`. */
   readonly numberOffset: number;
+  /** To whom the queue belongs, if each identity has one. */
+  readonly identity?: string | undefined;
 }
 
 export class ReplicaQueue {
@@ -69,7 +72,7 @@ export class ReplicaQueue {
   readonly copy: CopyMark | null;
   #hasCopy: boolean;
 
-  /** Opens the queue of a replica, or creates it. @throws as `ObjectHost.instance` */
+  /** Opens the queue of a replica, or creates it. @throws CONFLICT if it is another identity's; as `ObjectHost.instance` */
   static async open(host: ObjectHost, key: string, made: NewQueue): Promise<ReplicaQueue> {
     const held = await HeldObject.open(host, addressOf(key));
     try {
@@ -188,7 +191,10 @@ function* partsOf(storage: ObjectInstance['storage'], count: number): Iterable<u
   }
 }
 
-function readQueue(storage: ObjectInstance['storage'], { newClient, numberOffset }: NewQueue) {
+function readQueue(
+  storage: ObjectInstance['storage'],
+  { newClient, numberOffset, identity }: NewQueue,
+) {
   storage.exec(TABLES, []);
   const select = (query: string) => [...storage.exec(query, []).raw()];
   if (select(HAS_MARKS).length === 0) storage.exec(MARKS, []);
@@ -197,7 +203,10 @@ function readQueue(storage: ObjectInstance['storage'], { newClient, numberOffset
     client = [newClient(), 0, null];
     storage.exec('INSERT INTO client (name, issued, mark) VALUES (?, ?, ?)', client);
     storage.exec('INSERT INTO earlier VALUES (?)', [numberOffset]);
+    if (identity !== undefined) storage.exec('INSERT INTO owner VALUES (?)', [serialize(identity)]);
   }
+  const [[owner] = []] = select('SELECT identity FROM owner') as [ArrayBuffer?][];
+  if ((owner === undefined ? undefined : storedValue(owner)) !== identity) throw notTheirs();
   const [name, lastThatLeft, leftMark] = client;
   // A queue of an older version of this package has no row here.
   const [[storedOffset] = [0]] = select('SELECT n FROM earlier') as [number][];
@@ -212,6 +221,10 @@ function readQueue(storage: ObjectInstance['storage'], { newClient, numberOffset
   const copy = copyRow === undefined ? null : (storedValue(copyRow[0]) as CopyMark | null);
   const stored = { issued, leftMark, calls, refusals };
   return { client: name, numberOffset: storedOffset, stored, copy };
+}
+
+function notTheirs(): Error {
+  return storageError('CONFLICT', 'follow: the files of this copy belong to another identity.');
 }
 
 function callOfRow([n, mark, method, args, isForecast]: Row): QueuedCall {

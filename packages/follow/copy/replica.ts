@@ -198,8 +198,11 @@ export class Replica {
   get state(): FollowState {
     const { link, queue, isForecasting } = this.#shown;
     const versionReason = isForecasting ? null : 'OTHER_VERSION';
+    const current = isForecasting ? 'current' : 'outdated';
+    const shownKinds = { greeting: 'offline', current } as const;
     return {
-      state: link.kind === 'greeting' ? 'offline' : link.kind,
+      state:
+        link.kind === 'greeting' || link.kind === 'current' ? shownKinds[link.kind] : link.kind,
       reason: link.kind === 'stopped' ? link.reason : versionReason,
       progress: link.kind === 'catchingUp' ? link.progress : null,
       pending: queue.calls.length,

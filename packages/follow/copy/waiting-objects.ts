@@ -9,14 +9,19 @@
 import { idOfStorage, type ObjectAddress } from '@ctx-storage/core/object';
 import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 
-const TABLE =
-  'CREATE TABLE IF NOT EXISTS waiting (className TEXT, name TEXT, PRIMARY KEY (className, name)) WITHOUT ROWID';
+/** Earlier versions of this package read the first table only, so the copies of identities are in another one. */
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS waiting (className TEXT, name TEXT, PRIMARY KEY (className, name)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS waitingCopy
+    (className TEXT, name TEXT, digest TEXT, PRIMARY KEY (className, name, digest)) WITHOUT ROWID`;
 const ADDRESS: ObjectAddress = { className: null, id: idOfStorage('_follow/waiting') };
 
 /** The class and the name of an object that follows. */
 export interface WaitingObject {
   readonly className: string;
   readonly name: string;
+  /** The digest of the identity to whom the calls belong, if each identity has a copy. */
+  readonly digest?: string;
 }
 
 export class WaitingObjects {
@@ -27,26 +32,45 @@ export class WaitingObjects {
   }
 
   /** Adds an object to the list, unless it is there. @throws DISK_FULL, IO */
-  add({ className, name }: WaitingObject): Promise<void> {
+  add({ className, name, digest }: WaitingObject): Promise<void> {
     return this.#use((storage) => {
-      storage.exec(TABLE, []);
-      storage.exec('INSERT OR IGNORE INTO waiting VALUES (?, ?)', [className, name]);
+      storage.exec(TABLES, []);
+      if (digest === undefined) {
+        storage.exec('INSERT OR IGNORE INTO waiting VALUES (?, ?)', [className, name]);
+      } else {
+        const cells = [className, name, digest];
+        storage.exec('INSERT OR IGNORE INTO waitingCopy VALUES (?, ?, ?)', cells);
+      }
     });
   }
 
   /** Removes an object from the list. @throws DISK_FULL, IO */
-  delete({ className, name }: WaitingObject): Promise<void> {
+  delete({ className, name, digest }: WaitingObject): Promise<void> {
     return this.#use((storage) => {
       if (storage.isUnwritten) return;
-      storage.exec('DELETE FROM waiting WHERE className = ? AND name = ?', [className, name]);
+      storage.exec(TABLES, []);
+      if (digest === undefined) {
+        storage.exec('DELETE FROM waiting WHERE className = ? AND name = ?', [className, name]);
+      } else {
+        const query = 'DELETE FROM waitingCopy WHERE className = ? AND name = ? AND digest = ?';
+        storage.exec(query, [className, name, digest]);
+      }
     });
   }
 
   list(): Promise<readonly WaitingObject[]> {
     return this.#use((storage) => {
       if (storage.isUnwritten) return [];
-      const rows = [...storage.exec('SELECT className, name FROM waiting', []).raw()];
-      return (rows as [string, string][]).map(([className, name]) => ({ className, name }));
+      storage.exec(TABLES, []);
+      const rows = [
+        ...storage.exec('SELECT className, name FROM waiting', []).raw(),
+        ...storage.exec('SELECT className, name, digest FROM waitingCopy', []).raw(),
+      ] as [string, string, string?][];
+      return rows.map(([className, name, digest]) => ({
+        className,
+        name,
+        ...(digest !== undefined && { digest }),
+      }));
     });
   }
 

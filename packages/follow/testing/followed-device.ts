@@ -73,6 +73,7 @@ export async function deviceOf(
     elapsed: () => elapsedMs++,
     randomUint32,
     limits,
+    catalog: world.catalog,
     afterRealTime(delayMs: number, task: () => void, isKept = false) {
       const timer = { delayMs, task, isKept };
       timers.add(timer);

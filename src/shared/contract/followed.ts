@@ -1,8 +1,11 @@
 // Defines the state of an object that follows an object on a server, for apps.
 
 export interface FollowState {
-  /** `stopped`: this copy cannot go on until the app is loaded again; see `reason`. */
-  readonly state: 'offline' | 'catchingUp' | 'current' | 'stopped';
+  /**
+   * `outdated`: as `current`, but nothing is forecast, because the server's class has another version. `stopped`: this copy
+   * cannot go on until the app is loaded again; see `reason`.
+   */
+  readonly state: 'offline' | 'catchingUp' | 'current' | 'outdated' | 'stopped';
   /**
    * Why it is stopped, or offline. PROTOCOL: the server speaks no version of the protocol that this code speaks. OBJECT_TOO_LARGE: a
    * whole copy is needed, and the server makes none of this size (its limit objectBytes). QUEUE_BEHIND: the files
@@ -10,8 +13,8 @@ export interface FollowState {
    * copy on the server. After the last two, `forget` begins with a new copy. Offline: NOT_AUTHORIZED, `authorize` of the
    * server has refused, or what it gave has expired; ORIGIN_REFUSED, `origins` of the server does not allow the origin of
    * this page; TOO_MANY_FOLLOWERS, the object, or this identity there, has as many connections as it may. All are tried
-   * again, every 30 s at last, with a new address of `url`. In any state, OTHER_VERSION: the server's class has another `version` than the option `version` of this
-   * copy, so nothing is forecast. null: it is not known, or there is no network.
+   * again, every 30 s at last, with a new address of `url`. Outdated, and then also offline or catching up, OTHER_VERSION:
+   * the server's class has another `version` than the class here. null: it is not known, or there is no network.
    */
   readonly reason:
     | 'PROTOCOL'

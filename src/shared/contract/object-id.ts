@@ -25,13 +25,25 @@ export interface ObjectAddress {
   readonly branch?: readonly string[];
   /** The digests of the facets' names that lead to a facet. */
   readonly facet?: readonly string[];
+  /** The digest of the identity to whom a copy belongs, if each identity has a copy of the object. */
+  readonly copy?: string;
 }
 
 /** Makes a key for the object that is a valid name on every file system, and unique in a host. */
-export function addressKey({ className, id, branch = [], facet = [] }: ObjectAddress): string {
-  const own = className === null ? id.toString() : `${className}.${id}`;
+export function addressKey({
+  className,
+  id,
+  branch = [],
+  facet = [],
+  copy,
+}: ObjectAddress): string {
+  const object = className === null ? id.toString() : `${className}.${id}`;
+  const own = copy === undefined ? object : `${object}${COPY_MARK}${copy}`;
   return [[own, ...branch].join(BRANCH_MARK), ...facet].join('.');
 }
+
+/** Precedes the digest of an identity in keys. */
+export const COPY_MARK = '@';
 
 /** Precedes the id of a branch in keys. */
 const BRANCH_MARK = '~';

@@ -25,9 +25,9 @@ export class CatalogNotes {
    * @throws DISK_FULL if the catalog does not know the object yet
    */
   async add(address: ObjectAddress): Promise<boolean> {
-    const { className, id, facet, branch } = address;
-    // Its parent finds a facet, and its origin a branch.
-    if (className === null || facet !== undefined || branch !== undefined) return false;
+    const { className, id, facet, branch, copy } = address;
+    // Its parent finds a facet, its origin a branch, and its follower the copy of an identity.
+    if (className === null || (facet ?? branch ?? copy) !== undefined) return false;
     const key = addressKey(address);
     const name = id.name !== undefined && { name: id.name };
     try {

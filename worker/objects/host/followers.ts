@@ -3,6 +3,7 @@
 
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import type { FollowAsk } from '../../../src/shared/wire/follow-asks.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
 
 /** The result of a call. */
 export interface FollowedResult {
@@ -26,6 +27,13 @@ export interface Followers {
   readonly classNames: ReadonlySet<string>;
   /** The object itself, not a branch or a facet of it; undefined if it follows nothing. */
   find(address: ObjectAddress): FollowedObject | undefined;
+  /**
+   * Where the copy of the present identity is, if each identity has a copy of the object; undefined for all other objects,
+   * and for an address that names a copy.
+   */
+  copyOf(address: ObjectAddress): Promise<ObjectAddress> | undefined;
+  /** The instance was made. */
+  opened(instance: ObjectInstance): void;
   /** Other objects need files: closes a follower without a use, if there is any. */
   makeRoom(): void;
   /** Lets go of all connections. Nothing is lost. */
@@ -36,6 +44,8 @@ export interface Followers {
 export const NO_FOLLOWERS: Followers = {
   classNames: new Set(),
   find: () => undefined,
+  copyOf: () => undefined,
+  opened: () => {},
   makeRoom: () => {},
   close: async () => {},
 };

@@ -13,7 +13,11 @@ import {
   type StorageError,
   storageError,
 } from '../../../src/shared/contract/errors.ts';
-import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import {
+  addressKey,
+  COPY_MARK,
+  type ObjectAddress,
+} from '../../../src/shared/contract/object-id.ts';
 import { CountedMedium, OpenFiles } from '../../engine/file/open-files.ts';
 
 import { SpaceWatch } from '../../engine/file/space-watch.ts';
@@ -133,7 +137,10 @@ export class ObjectHost {
     this.#notes = new CatalogNotes(environment.catalog);
     this.instances = new Instances({
       make: (key, address, startup) => this.#make(key, address, startup),
-      opened: (instance) => this.alarms.opened(instance),
+      opened: (instance) => {
+        this.alarms.opened(instance);
+        this.followers.opened(instance);
+      },
       close: (key, instance, reason) => this.#close(key, instance, reason),
     });
     const folders = new ListedFolders(this.#environment.medium);
@@ -199,7 +206,16 @@ export class ObjectHost {
     address: ObjectAddress,
     use: (instance: ObjectInstance) => T | PromiseLike<T>,
   ): Promise<T> {
-    return this.instances.use(address, use);
+    return this.#at(address, (found) => this.instances.use(found, use));
+  }
+
+  /** Where the object's files are: an object of which each identity has a copy is where the present one's is. */
+  located(address: ObjectAddress): ObjectAddress | Promise<ObjectAddress> {
+    return this.followers.copyOf(address) ?? address;
+  }
+
+  #at<T>(address: ObjectAddress, action: (address: ObjectAddress) => Promise<T>): Promise<T> {
+    return this.followers.copyOf(address)?.then(action) ?? action(address);
   }
 
   /**
@@ -208,7 +224,7 @@ export class ObjectHost {
    * @throws errors of opening its files; CONNECTION_CLOSED after `close`
    */
   instance(address: ObjectAddress): Promise<ObjectInstance> {
-    return this.instances.get(address);
+    return this.#at(address, (found) => this.instances.get(found));
   }
 
   /** The instance of a facet, which is started if there is none. @throws as `instance` */
@@ -247,26 +263,28 @@ export class ObjectHost {
 
   /** Resets the object, if it has an instance: unconfirmed writes are gone, unanswered events reject. */
   reset(address: ObjectAddress, reason: unknown): Promise<void> {
-    return this.instances.reset(addressKey(address), reason);
+    return this.#at(address, (found) => this.instances.reset(addressKey(found), reason));
   }
 
   /**
    * Ends the object's instance after its last write is durable; calls under way reject. `breaksSockets`: the sockets
    * that would outlive it, too. @throws IO, DISK_FULL
    */
-  async evict(address: ObjectAddress, breaksSockets = false): Promise<void> {
-    const key = addressKey(address);
-    if (breaksSockets) this.#sockets.get(key)?.reset();
-    if (!this.instances.has(key)) return;
-    const reason = storageError('OBJECT_RESET', 'The object was evicted.');
-    await this.instances.close(key, await this.instance(address), reason);
+  evict(address: ObjectAddress, breaksSockets = false): Promise<void> {
+    return this.#at(address, async (found) => {
+      const key = addressKey(found);
+      if (breaksSockets) this.#sockets.get(key)?.reset();
+      if (!this.instances.has(key)) return;
+      const reason = storageError('OBJECT_RESET', 'The object was evicted.');
+      await this.instances.close(key, await this.instance(found), reason);
+    });
   }
 
   /** Removes the object and its files, and its facets; its unanswered events reject. */
-  async erase(address: ObjectAddress): Promise<void> {
+  erase(address: ObjectAddress): Promise<void> {
     const reason = storageError('OBJECT_RESET', 'The object was deleted.');
-    await this.#remove(address, reason, () =>
-      this.#facetFiles.removeBelow(addressKey(address), reason),
+    return this.#at(address, (found) =>
+      this.#remove(found, reason, () => this.#facetFiles.removeBelow(addressKey(found), reason)),
     );
   }
 
@@ -522,10 +540,11 @@ export class ObjectHost {
     const { medium, catalog } = this.#environment;
     const found: CatalogEntry[] = [];
     for (const key of await medium.keys()) {
-      const [className, id, facet] = key.split('.');
+      const [object = ''] = key.split(COPY_MARK); // one entry for all copies of an object
+      const [className, id, facet] = object.split('.');
       if (className === undefined || id === undefined || facet !== undefined) continue;
       if (this.classes.find(className) === undefined) continue;
-      found.push({ key, className, id, wakeMs: 0 });
+      found.push({ key: object, className, id, wakeMs: 0 });
     }
     await catalog.build(found);
   }

@@ -8,7 +8,7 @@ import {
 } from '../../../src/shared/contract/object-id.ts';
 import { KEPT_BRANCHES_NAME } from '../../engine/log/kept-branches.ts';
 import { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
-import type { CatalogEntry, CatalogPart } from '../catalog/catalog.ts';
+import { ALL, type CatalogEntry, type CatalogPart } from '../catalog/catalog.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { ClockControl } from './clock-control.ts';
@@ -43,15 +43,26 @@ export class ObjectManager {
   }
 
   /**
-   * The existing objects of a class, in order of their ids, or a part of them.
+   * The existing objects of a class, in order of their ids, or a part of them. Of objects of which each identity has a copy,
+   * those of the present one.
    *
    * @throws UNKNOWN_CLASS, CONNECTION_CLOSED
    */
-  async list(className: string, part?: CatalogPart): Promise<ListedObject[]> {
+  async list(className: string, { after, limit }: CatalogPart = ALL): Promise<ListedObject[]> {
     this.#host.instances.checkOpen();
     this.#host.classes.get(className);
-    const entries = await this.#environment.catalog.list(className, part);
-    return Promise.all(entries.map((entry) => this.#describe(entry)));
+    const found: ListedObject[] = [];
+    for (let last = after; ; ) {
+      const count = limit - found.length;
+      const entries = await this.#environment.catalog.list(className, {
+        after: last,
+        limit: count,
+      });
+      const listed = await Promise.all(entries.map((entry) => this.#describe(entry)));
+      found.push(...listed.filter((one) => one !== null));
+      if (entries.length < count || found.length === limit) return found;
+      last = entries.at(-1)!.id;
+    }
   }
 
   /**
@@ -98,16 +109,19 @@ export class ObjectManager {
     await Promise.all(instances.running().map((address) => this.#host.reset(address, reason)));
   }
 
-  async #describe({ className, id, name, wakeMs }: CatalogEntry): Promise<ListedObject> {
+  /** Null for an object of which the present identity has no copy. */
+  async #describe({ className, id, name, wakeMs }: CatalogEntry): Promise<ListedObject | null> {
     const address = { className, id: new DurableObjectId(id, name) };
-    const key = addressKey(address);
     let sizeBytes = 0;
     let branches: string[] = [];
     try {
+      const located = await this.#host.located(address);
+      const key = addressKey(located);
       const sizes = await this.#environment.medium.sizes(key);
+      if (located !== address && sizes.size === 0) return null;
       sizeBytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
       // 0 while it is in memory: then only the object itself knows its alarm.
-      const nextAlarm = wakeMs === 0 ? await this.#alarmOf(address, sizes.size > 0) : wakeMs;
+      const nextAlarm = wakeMs === 0 ? await this.#alarmOf(located, sizes.size > 0) : wakeMs;
       if (sizes.has(KEPT_BRANCHES_NAME)) {
         const kept = await this.#host.branches.listStored(key);
         branches = kept.flatMap(({ name }) => name ?? []);

@@ -58,7 +58,7 @@ export class PageSessions implements StorageService {
         typeof target === 'string'
           ? { className: null, id: idOfStorage(target) }
           : fromWireAddress(target);
-      letGo = this.#host.branches.hold(address);
+      letGo = this.#host.branches.hold(await this.#host.located(address));
       await this.#host.instance(address).catch((error) => {
         if (!isUnreadable(address, error)) throw error; // else each call gets it, and an import is the way out
       });

@@ -8,6 +8,7 @@ const STATES = {
   offline: 'Offline',
   catchingUp: 'Catching up',
   current: 'Connected',
+  outdated: 'New version: load the page again',
   stopped: 'Stopped: load the page again',
 };
 

@@ -23,6 +23,7 @@ const STATES = {
   offline: 'Offline',
   catchingUp: 'Catching up',
   current: 'Up to date',
+  outdated: 'New version: load the page again',
   stopped: 'Stopped: load the page again',
 };
 
