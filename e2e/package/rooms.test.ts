@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { closedRooms, doorBehind, roomDoors, roomFolderOf, roomsBelow } from './rooms.ts';
@@ -64,10 +65,15 @@ describe('a build fails', () => {
   });
 });
 
-test('Node and the compiler refuse what the manifest does not export', () => {
+test('Node and the builds find a door of the manifest, and refuse what it does not export', () => {
+  const door = '@ctx-storage/core/errors';
+  expect(import.meta.resolve(door)).toBe(pathToFileURL(join(ROOT, 'src/doors/errors.ts')).href);
+  expect(doorBehind(ROOMS, door)).toBe(join('src', 'doors', 'errors.ts'));
   const deep = '@ctx-storage/worker/engine/log/segment.ts';
-  expect(() => import.meta.resolve(deep)).toThrow();
-  expect(() => doorBehind(ROOMS, deep)).toThrow('is not a door of @ctx-storage/worker');
+  expect(() => import.meta.resolve(deep)).toThrow(
+    expect.objectContaining({ code: 'ERR_PACKAGE_PATH_NOT_EXPORTED' }),
+  );
+  expect(() => doorBehind(ROOMS, deep)).toThrow(`${deep} is not a door of @ctx-storage/worker`);
 });
 
 test.each([

@@ -58,7 +58,9 @@ function folderOf(texts: Readonly<Record<string, string>>): Record<string, strin
 test('[DRIZZLE3] the journal decides the order, and a folder whose files are missing is refused', async () => {
   const db = drizzle(await handleOf('journal'));
   const texts = { '0001_b': 'CREATE TABLE one(x)', '0000_a': 'ALTER TABLE one RENAME TO two' };
-  expect(await migrate(db, folderOf(texts))).toEqual(['0001_b', '0000_a']);
+  // The files are in the order of their names, as import.meta.glob gives them.
+  const files = Object.fromEntries(Object.entries(folderOf(texts)).toSorted());
+  expect(await migrate(db, files)).toEqual(['0001_b', '0000_a']);
   const refused = (files: Record<string, string>) =>
     migrate(db, files).catch((error) => [error.code, error.message]);
   expect(await refused({})).toEqual([
