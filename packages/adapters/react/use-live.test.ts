@@ -164,16 +164,28 @@ describe('useLive', () => {
 
 describe('useLiveValue', () => {
   test('[REACT4] suspends until the first value, on one live read, and never again', async () => {
+    let fallbacks = 0;
+    function Fallback() {
+      fallbacks += 1;
+      return 'waiting';
+    }
     const tree = () =>
-      h(StrictMode, null, withFallback(h(Value, { key: 1 }), h(Value, { key: 2 })));
+      h(
+        StrictMode,
+        null,
+        h(Suspense, { fallback: h(Fallback) }, h(Value, { key: 1 }), h(Value, { key: 2 })),
+      );
     await render(tree());
     expect(element.textContent).toBe('waiting');
     await render(tree());
     expect(handle.counts).toEqual({ opened: 1, closed: 0 });
     await report(() => handle.result('a', 1));
     expect(element.textContent).toBe('a=1 a=1 ');
+    const before = fallbacks;
     await report(() => handle.result('a', 2));
     expect(element.textContent).toBe('a=2 a=2 ');
+    await render(tree());
+    expect(fallbacks, 'renders of the fallback').toBe(before);
     vi.advanceTimersByTime(60_000);
     expect(handle.counts).toEqual({ opened: 1, closed: 0 });
   });

@@ -147,7 +147,9 @@ test('[LOG14] the segments of both slots are needed, in an open file and after o
 });
 
 test('[LOG7] a checkpoint that began proves the log up to its position, and nothing behind it', () => {
-  made(checkpoint(1), checkpoint(4, 9000));
+  // It did not end: the two slots still have the checkpoint before it.
+  runFlushing(made(checkpoint(1)).begin(checkpoint(4, 9000)));
+  expect(CheckpointFile.read(file)!.last).toEqual(checkpoint(1));
   expect(CheckpointFile.read(file)!.provesLonger(4, 8999)).toBe(true);
   expect(CheckpointFile.read(file)!.provesLonger(4, 9000)).toBe(false);
   expect(CheckpointFile.read(file)!.provesLonger(3, 99_999)).toBe(true);

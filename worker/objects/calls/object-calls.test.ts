@@ -148,6 +148,11 @@ describe('which members are public', () => {
       '[object DurableObject]',
       '{"name":"a","id":{"name":"a"}}',
     ]);
+    const local = room as unknown as Record<string, unknown>;
+    for (const name of Object.getOwnPropertyNames(Object.prototype)) {
+      if (name === '__proto__' || name === 'constructor' || name === 'toString') continue;
+      expect(local[name], name).toBe((Object.prototype as unknown as typeof local)[name]);
+    }
     expect(room).not.toHaveProperty('then');
   });
 

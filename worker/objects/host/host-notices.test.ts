@@ -22,6 +22,14 @@ class Store extends DurableObject {
     this.ctx.storage.sql.exec('INSERT OR REPLACE INTO t VALUES (1, randomblob(?))', byteCount);
     await this.ctx.storage.sync();
   }
+
+  bookmark(): Promise<string> {
+    return this.ctx.storage.getCurrentBookmark();
+  }
+
+  goBackTo(bookmark: string): Promise<string> {
+    return this.ctx.storage.onNextSessionRestoreBookmark(bookmark);
+  }
 }
 
 class SmallMedium extends MemoryMedium {
@@ -88,8 +96,11 @@ test('[CARE4] history that is given up because the disk is full is told, with th
   expect(notices).toHaveLength(count);
 });
 
-test('[CARE4] without a full disk nothing is told', async () => {
-  const { store, notices } = await start({});
+test('[CARE4] history that is given up beyond its bounds, without a full disk, is not told', async () => {
+  const { store, notices } = await start({ history: { bytes: 4 * MIB } });
+  const first = await store('a').bookmark();
   for (let n = 0; n < 12; n++) await store('a').fill(2 * MIB);
+  const refused = store('a').goBackTo(first);
+  await expect(refused).rejects.toMatchObject({ code: 'BOOKMARK_UNAVAILABLE' });
   expect(notices).toEqual([]);
 });

@@ -27,16 +27,23 @@ describe('turns by messages', () => {
         log.push('alone');
         resolve();
       });
+      log.push('now');
+      queueMicrotask(() => log.push('after now'));
     });
     await new Promise<void>((resolve) => {
-      turns.beforeNextTurn(() => log.push('before'));
       turns.nextTurn(() => {
-        log.push('task');
         turns.beforeNextTurn(() => log.push('before the last'));
+        log.push('task');
+        queueMicrotask(() => log.push('after the task'));
       });
+      turns.beforeNextTurn(() => log.push('before'));
+      log.push('now');
       turns.nextTurn(resolve);
     });
-    expect(log).toEqual(['alone', 'before', 'task', 'before the last']);
+    expect(log).toEqual([
+      ...['now', 'after now', 'alone'],
+      ...['now', 'before', 'task', 'after the task', 'before the last'],
+    ]);
   });
 });
 
