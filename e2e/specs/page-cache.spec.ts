@@ -49,7 +49,7 @@ test('[PTX6] [CONN14] a page comes back with its handles, stub, cursor, live rea
     const { storage, room } = window.held!;
     const numbers = `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000) SELECT x FROM n`;
     const rows = storage.sql.exec<{ x: number }>(numbers)[Symbol.asyncIterator]();
-    await rows.next();
+    await rows.next(); // the row 1
     Object.assign(window, { left: { rows, waiting: room.wait() } });
   });
   await begin(page);
@@ -61,14 +61,14 @@ test('[PTX6] [CONN14] a page comes back with its handles, stub, cursor, live rea
     const { storage, apart, room } = window.held!;
     const { rows, waiting } = window.left;
     const code = await window.ended;
-    let last = 0;
-    for (let row = await rows.next(); !row.done; row = await rows.next()) last = row.value.x;
+    const others: number[] = [];
+    for (let row = await rows.next(); !row.done; row = await rows.next()) others.push(row.value.x);
     await room.release('released');
     await storage.put('count', (await storage.get<number>('count'))! + 10);
     await apart.transaction(async (txn) => txn.put('other', (await txn.get('count')) as number));
     return {
       code,
-      last,
+      others,
       answer: await waiting,
       sum: await room.add(5),
       other: await apart.get('other'),
@@ -77,7 +77,7 @@ test('[PTX6] [CONN14] a page comes back with its handles, stub, cursor, live rea
   // The count was 1 and is 11: the transaction's 2 is undone.
   expect(found).toEqual({
     code: 'TRANSACTION_ENDED',
-    last: 1000,
+    others: Array.from({ length: 999 }, (_, i) => i + 2),
     answer: 'released',
     sum: 8,
     other: 11,

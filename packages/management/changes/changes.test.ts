@@ -1,6 +1,6 @@
 // Tests each dated change of the interface on the day before its date and on the date itself.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ACCOUNT_ID, dayBefore, startProvider, type TestProvider } from '../e2e/provider.ts';
 
 let provider: TestProvider;
@@ -348,36 +348,52 @@ describe('other changes', () => {
     expect((await provider.call(`PATCH ${path}`, sent)).status).toBe(400);
   });
 
-  test.each([`/accounts/${ACCOUNT_ID}`, '/user'])(
-    '[MG24] until 2023-04-03 load balancer pools of %s have notification_email',
-    async (owner) => {
-      const [at, after] = ['2023-04-02', '2023-04-03'];
-      const path = `${owner}/load_balancers/pools`;
-      const form = { name: 'one', origins: [{ name: 'a', address: '192.0.2.1' }] };
-      const notification_email = 'a@example.com, b@example.com';
-      const made = await result(`POST ${path}`, at, { ...form, notification_email });
-      const one = `${path}/${made.id}`;
-      expect(made).toMatchObject({ notification_email });
-      expect((await result(`GET ${path}`, at))[0]).toMatchObject({ notification_email });
-      for (const wrong of ['a@example.com,', ',', 'nobody', 5, null]) {
-        const body = { ...form, notification_email: wrong };
-        expect((await provider.call(`POST ${path}`, { at, body })).status).toBe(400);
-      }
+  describe.each([`/accounts/${ACCOUNT_ID}`, '/user'])('load balancer pools of %s', (owner) => {
+    const [at, after] = ['2023-04-02', '2023-04-03'];
+    const path = `${owner}/load_balancers/pools`;
+    const form = { name: 'one', origins: [{ name: 'a', address: '192.0.2.1' }] };
+    const notification_email = 'a@example.com, b@example.com';
+    let id: string;
+    let one: string;
+    beforeEach(async () => {
+      ({ id } = await result(`POST ${path}`, at, { ...form, notification_email }));
+      one = `${path}/${id}`;
+    });
+    afterEach(() => result(`DELETE ${one}`, at));
+
+    test('[MG24] until 2023-04-03 they show notification_email; then it is neither shown nor checked nor changed', async () => {
+      expect(await result(`GET ${one}`, at)).toMatchObject({ notification_email });
+      expect(await result(`GET ${path}`, at)).toMatchObject([{ notification_email }]);
       const now = await result(`PUT ${one}`, after, { ...form, notification_email: 5 });
       expect(now).not.toHaveProperty('notification_email');
-      expect((await result(`GET ${path}`, after))[0]).not.toHaveProperty('notification_email');
+      expect(await result(`GET ${one}`, after)).not.toHaveProperty('notification_email');
+      const [listed] = await result(`GET ${path}`, after);
+      expect(listed.id).toBe(id);
+      expect(listed).not.toHaveProperty('notification_email');
       expect(await result(`GET ${one}`, at)).toMatchObject({ notification_email });
+    });
+
+    test.each(['a@example.com,', ',', 'nobody', 5, null])(
+      '[MG24] until 2023-04-03 the notification_email %j is 400',
+      async (wrong) => {
+        const body = { ...form, notification_email: wrong };
+        expect((await provider.call(`POST ${path}`, { at, body })).status).toBe(400);
+      },
+    );
+
+    test('[MG24] until 2023-04-03 a PATCH of one sets or clears notification_email, a PATCH of all only clears it, a PUT without it removes it', async () => {
       const cleared = await result(`PATCH ${one}`, at, { notification_email: '' });
       expect(cleared.notification_email).toBe('');
-      await result(`PATCH ${one}`, at, { notification_email });
+      const set = await result(`PATCH ${one}`, at, { notification_email });
+      expect(set).toMatchObject({ notification_email });
       const all = await result(`PATCH ${path}`, at, { notification_email: '' });
-      expect(all).toMatchObject([{ id: made.id, notification_email: '' }]);
-      const set = { at, body: { notification_email } };
-      expect((await provider.call(`PATCH ${path}`, set)).status).toBe(400);
+      expect(all).toMatchObject([{ id, notification_email: '' }]);
+      const setting = { at, body: { notification_email } };
+      expect((await provider.call(`PATCH ${path}`, setting)).status).toBe(400);
       await result(`PATCH ${one}`, at, { notification_email });
       expect(await result(`PUT ${one}`, at, form)).not.toHaveProperty('notification_email');
-    },
-  );
+    });
+  });
 
   test('[MG30] until 2022-10-11 page_shield is called script_monitor', async () => {
     const at = '2022-10-10';

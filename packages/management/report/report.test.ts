@@ -255,12 +255,14 @@ describe('fields', () => {
     ]);
   });
 
-  test('[REP2] bodies that were not recorded leave a note, until only answers would tell', () => {
+  test('[REP2] an unrecorded answer leaves a note until no answer has the field; an unrecorded request, for ever', () => {
     const list = { method: 'GET', url: RECORDS, requestBody: null };
+    // Answers have `zone_id` until 2024-11-29.
     expect(reportOf([list], { at: '2024-11-29' }).findings).toMatchObject([
       { level: 'note', isGuess: true, entry: { id: 'dns-record-zone-fields' } },
     ]);
     expect(reportOf([list], { at: '2024-11-30' }).findings).toEqual([]);
+    // A client may send `data` of SRV records, which ended on 2024-05-31, on any later day.
     const post = { method: 'POST', url: RECORDS };
     expect(reportOf([post], { at: '2030-01-01' }).findings).toMatchObject([
       { level: 'note', isGuess: true, entry: { id: 'srv-data-fields' } },

@@ -92,35 +92,48 @@ test('[DIFF3] an inner page with a cell that is damaged leads to the other child
 });
 
 test('[DIFF3] a page of an index is found below the root by the entries of the inner pages', async () => {
-  const damaged = indexOf([5]);
-  damaged[damaged.lastIndexOf(1)] = 11;
-  const broken = indexOf([10, 20], [3, 4, 5]);
-  broken.splice(12, 2, 0x0f, 0xfb); // the end of its first cell is beyond the page
-  const state = stateOf(12, {
+  const noRecord = indexOf([5]);
+  noRecord[noRecord.lastIndexOf(1)] = 11; // a type that no value of a record has
+  const state = stateOf(9, {
     2: indexOf([10, 20], [3, 4, 5]),
     3: indexOf([1, 9]),
     4: indexOf([11, 19]),
     5: indexOf([21]),
-    // No pages of the tree: an entry that an inner page has, none at all, and bytes that are no record.
+    // No pages of the tree: an entry that an inner page has, none at all, bytes that are no record, and a table's page.
     6: indexOf([10]),
     7: indexOf([]),
-    8: damaged,
+    8: noRecord,
     9: leafOf(5),
-    10: broken,
-    11: indexOf([30], [12, 12]),
-    12: indexOf([15, 40]),
   });
   const pages = await pagesOf(state);
-  const held = (root: number) =>
-    [2, 3, 4, 5, 6, 7, 8, 9, 12].filter((pageNumber) =>
-      pages.holds({ ...INDEX, root }, pageNumber, pages.treePage(pageNumber)!),
-    );
-  expect(held(2)).toEqual([2, 3, 4, 5]);
-  // One entry of the inner page cannot be read: nobody knows where keys are.
-  expect(held(10)).toEqual([]);
-  expect(held(11)).toEqual([12]);
+  const holds = (pageNumber: number) => pages.holds(INDEX, pageNumber, pages.treePage(pageNumber)!);
+  expect([2, 3, 4, 5].map(holds)).toEqual([true, true, true, true]);
+  expect([6, 7, 8, 9].map(holds)).toEqual([false, false, false, false]);
   expect(pages.keyOf(pages.treePage(4)!.cells[1]!, INDEX.order)).toEqual([integerCell(19n)]);
   expect(pages.keyOf(pages.treePage(8)!.cells[0]!, INDEX.order)).toBeNull();
+});
+
+test('[DIFF3] below an inner page with an entry that cannot be read, no page of an index is found', async () => {
+  const damaged = indexOf([10, 20], [3, 4, 5]);
+  damaged.splice(14, 2, 0x0f, 0xfb); // the end of its second cell, of 20, is beyond the page
+  const state = stateOf(5, {
+    2: damaged,
+    3: indexOf([1, 9]),
+    4: indexOf([11, 19]),
+    5: indexOf([21]),
+  });
+  const pages = await pagesOf(state);
+  for (const pageNumber of [2, 3, 4, 5]) {
+    expect(pages.holds(INDEX, pageNumber, pages.treePage(pageNumber)!)).toBe(pageNumber === 2);
+  }
+});
+
+test('[DIFF3] a page of an index is found by its first entry alone', async () => {
+  // As its last entry is 40, it would be the child behind 30.
+  const state = stateOf(4, { 2: indexOf([30], [3, 4]), 3: indexOf([15, 40]), 4: indexOf([15]) });
+  const pages = await pagesOf(state);
+  expect(pages.holds(INDEX, 3, pages.treePage(3)!)).toBe(true);
+  expect(pages.holds(INDEX, 4, pages.treePage(4)!)).toBe(false);
 });
 
 const trunk = (next: number, count: number, ...leaves: readonly number[]) => [

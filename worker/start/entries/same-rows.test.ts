@@ -165,22 +165,26 @@ test.for([60, 99, 100])(
       keyed: `(${names}, PRIMARY KEY (${names})) WITHOUT ROWID`,
       numbered: `(${String(names).replace('c0', 'c0 INTEGER PRIMARY KEY')})`,
     };
+    const takeBackLast = async () => storage.revert(await storage.getCurrentBookmark());
     for (const [name, columns] of Object.entries(tables)) {
       await run(storage, `CREATE TABLE ${name} ${columns}`);
       await run(storage, `INSERT INTO ${name} VALUES (${names.map((_, i) => i)})`);
       const from = await storage.getCurrentBookmark();
-      await run(
-        storage,
-        `UPDATE ${name} SET c1 = 'x'`,
-        `ALTER TABLE ${name} RENAME COLUMN c9 TO d`,
+      await run(storage, `UPDATE ${name} SET c1 = 'x'`);
+      await run(storage, `ALTER TABLE ${name} RENAME COLUMN c9 TO d`);
+      const counts = (await storage.diff(from).count()).tables[name];
+      // A key is not changed: its row is another one.
+      const isOther = name === 'keyed';
+      expect(counts).toEqual(
+        isOther ? { added: 1, changed: 0, removed: 1 } : { added: 0, changed: 1, removed: 0 },
       );
-      const { tables } = await storage.diff(from).count();
-      const changed = name === 'keyed' ? { added: 1, changed: 0, removed: 1 } : undefined;
-      expect(tables[name]).toEqual(changed ?? { added: 0, changed: 1, removed: 0 });
-      await storage.revert(await storage.getCurrentBookmark());
+      await takeBackLast(); // the name d
       await run(storage, `UPDATE ${name} SET c1 = 'y'`);
-      await storage.revert(await storage.getCurrentBookmark());
-      expect(await rowsOf(`SELECT c1, c9 FROM ${name}`)).toEqual([['x', 9]]);
+      expect(await rowsOf(`SELECT c1, c9 FROM ${name}`)).toEqual([['y', 9]]);
+      await takeBackLast();
+      expect(await rowsOf(`SELECT * FROM ${name}`)).toEqual([
+        names.map((_, i) => (i === 1 ? 'x' : i)),
+      ]);
     }
   },
 );
