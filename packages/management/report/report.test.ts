@@ -1,7 +1,7 @@
 // Tests which calls the report names on a day, and how calls are recorded.
 
 import type { BrowserContext, Page } from '@playwright/test';
-import { describe, expect, expectTypeOf, test } from 'vitest';
+import { describe, expect, expectTypeOf, test, vi } from 'vitest';
 import { SCHEDULE } from '../schedule/data.ts';
 import { defineSchedule } from '../schedule/define-schedule.ts';
 import { type CallLog, DeprecatedCallsError } from './call-log.ts';
@@ -300,14 +300,20 @@ describe('recordRequests()', () => {
   });
 
   test('[REP3] bodies are left alone where the schedule has nothing to look for in them', async () => {
-    const response = Response.json({});
-    response.clone = () => {
-      throw new Error('read');
-    };
-    const { fetch, log } = recordRequests(async () => response);
+    const response = Response.json(answer);
+    let sent: Request | undefined;
+    const { fetch, log } = recordRequests(async (input, init) => {
+      sent = new Request(input, init);
+      return response;
+    });
     const url = `${BASE}/zones/z/filters`;
-    expect(await fetch(url)).toBe(response);
-    expect(await log.calls()).toEqual([{ method: 'GET', url }]);
+    const request = new Request(url, { method: 'POST', body: '{"type":"SRV"}' });
+    const clones = [vi.spyOn(request, 'clone'), vi.spyOn(response, 'clone')];
+    expect(await fetch(request)).toBe(response);
+    expect(await log.calls()).toEqual([{ method: 'POST', url }]);
+    for (const clone of clones) expect(clone).not.toHaveBeenCalled();
+    expect(await sent!.text()).toBe('{"type":"SRV"}');
+    expect(await response.json()).toEqual(answer);
   });
 
   test('[REP3] a call that fails is recorded, and fails for its caller', async () => {

@@ -35,7 +35,7 @@ describe('statements', () => {
     ['begin; SELECT 1; commit;', ['begin', 'SELECT 1', 'commit']],
     ['', ['']],
     [' ;; ', [' ;; ']],
-  ])('[BDB5] the file %j', (file, statements) => {
+  ])('[BDB5] the file %j is split into its statements', (file, statements) => {
     expect(statementsIn(file)).toEqual(statements);
   });
 

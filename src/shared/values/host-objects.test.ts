@@ -148,9 +148,11 @@ describe('[VAL1] a response', () => {
     const init = { status: 418, statusText: 'Tea', headers: { 'x-a': 'b' } };
     const copy = roundTrip(new Response(null, init));
     expect([copy.status, copy.statusText, copy.headers.get('x-a')]).toEqual([418, 'Tea', 'b']);
-    expect(hexOf(new Response(null))).toContain(
-      `22 06 ${Buffer.from('status').toString('hex')} 5f`.replaceAll(' ', ''),
-    );
+    const usual = hexOf(new Response(null));
+    for (const name of ['status', 'statusText']) {
+      expect(usual, name).toContain(`${Buffer.from(name).toString('hex')}5f`); // it is undefined
+    }
+    expect(usual).toContain(`${Buffer.from('headers').toString('hex')}5c040300`); // there are none
   });
 
   test('of an error stays one', () => {

@@ -401,10 +401,11 @@ test('[LOG5] commits of large records add eight times as much log before a check
     }
     return found;
   };
-  // The first has no old pages, the others have as many bytes again.
+  // A checkpoint comes after 128 KB of log; if the records have 64 KB and more on average, after 1 MB.
+  // The first has no old pages, the others have as many bytes again: 64 KB and eight times 128 KB.
   expect(await made((i) => commitLarge(16 * i), 9)).toEqual([9]);
   expect(await made((i) => commitLarge(1000 + 16 * i), 4)).toEqual([]);
-  // Records of 8 KB: the average falls below 64 KB.
+  // Records of 8 KB. With the fifth, nine records have 64 KB or less on average; then 16 of them have 128 KB.
   expect(await made((i) => commit(files, { 0: page(5000 + i) }), 40)).toEqual([5, 21, 37]);
   await files.close();
 });

@@ -119,7 +119,7 @@ test('[MERGE11] [MERGE3] an alarm alone is a change; the same alarm, or none on 
   expect((await merge(base, [[base, other]])).hasChanged).toBe(false);
 });
 
-/** The branch and the object have changed two rows and the alarm, and the branch one more row and a key. */
+/** The branch and the object have changed two rows and the alarm, and the branch one more row. */
 const withAlarm = stateAfter(base, alarmAt(BASE_MS));
 const theirs = stateAfter(
   withAlarm,

@@ -464,12 +464,12 @@ describe('the object’s own code', () => {
       const seen: unknown[] = [];
       for await (const value of s.live({ key: 'a' })) {
         seen.push(value);
-        if (value === 1) return seen;
-        s.kv.put('a', 1);
+        if (value === 3) break;
+        s.kv.put('a', ((value as number | undefined) ?? 0) + 1);
       }
       return seen;
     });
-    expect(await values).toEqual([undefined, 1]);
+    expect(await values).toEqual([undefined, 1, 2, 3]);
   });
 });
 

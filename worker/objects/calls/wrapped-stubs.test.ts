@@ -37,6 +37,11 @@ class Box extends DurableObject {
     delete facet.fetch;
     return [replaced, await (await facet.fetch('http://x/')).text()].join();
   }
+
+  isFacetService(): boolean {
+    const { exports, facets } = this.ctx as Stub;
+    return facets.get('f', () => ({ class: exports.Box })) instanceof ServiceStub;
+  }
 }
 
 class Api extends WorkerEntrypoint {
@@ -171,12 +176,13 @@ test('[STUB49] the stub of a facet has a fetch that can be replaced', async () =
   expect(await inside((env) => env.BOX.getByName('a').facet())).toBe('replaced,box');
 });
 
-test('[STUB50] every stub and service is an instance of ServiceStub', async () => {
-  const seen = await inside((env, ctx) => [
+test('[STUB50] stubs of objects, services, exports and facets are instances of ServiceStub, a namespace is not', async () => {
+  const seen = await inside(async (env, ctx) => [
     ...KINDS.map(([, stubOf]) => stubOf(env, ctx) instanceof ServiceStub),
+    await env.BOX.getByName('a').isFacetService(),
     env.BOX instanceof ServiceStub,
   ]);
-  expect(seen).toEqual([true, true, true, false]);
+  expect(seen).toEqual([true, true, true, true, false]);
 });
 
 test('[STUB50] a received stub, a call and a member of a stub have the prototypes of RpcStub, RpcPromise and RpcProperty', async () => {
