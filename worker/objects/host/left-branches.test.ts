@@ -94,13 +94,15 @@ test('[BRANCH12] a host removes what a crash left of branches, of every object, 
 
 test('[BRANCH12] the branches of an object that is open are not removed, nor is a branch that its next instance makes meanwhile', async () => {
   const { kept, staying } = await crashed();
-  await read(host.address());
+  await read(host.address()); // now the object is open
+  // The sweep begins, and gets the names of the folders only at the end.
   const { keys: list } = medium;
   let go = () => {};
   const until = new Promise<void>((resolve) => (go = resolve));
   medium.keys = () => until.then(list);
   const swept = host.host.branches.sweep();
   await fork(null); // it looks at the folders, too
+  // Meanwhile the next instance makes a branch, whose folder nobody has open when it is listed.
   await host.host.reset(host.address(), new Error('reset'));
   const later = await fork('later');
   await write(later, 'branch');
