@@ -21,7 +21,7 @@ export interface CommandLine {
 }
 
 /**
- * Runs the subcommand findSubcommand by the first argument.
+ * Runs the subcommand named by the first argument.
  *
  * Bad input is reported to `printError` as one line. Every other error is thrown, because it is a defect of this
  * package. Control characters are removed from everything that is printed, whatever a file or an argument contains.

@@ -212,7 +212,7 @@ export function TimelinePanel({ branches }: { readonly branches: InspectedBranch
         )}
       </div>
       {lastResult !== null && (
-        <div class="actions lastResult">
+        <div class="actions">
           <span role="status">{lastResult.text}</span>
           {lastResult.undo !== null && (
             <button type="button" onClick={() => goTo(lastResult.undo!.bookmark, true)}>
@@ -222,7 +222,7 @@ export function TimelinePanel({ branches }: { readonly branches: InspectedBranch
         </div>
       )}
       {done !== null && (
-        <div class="actions lastResult">
+        <div class="actions">
           <span role="status">{done.text}</span>
           {done.undo !== null && (
             <button

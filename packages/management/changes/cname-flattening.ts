@@ -3,8 +3,8 @@
 //
 // `off` and `apex` mean the same: both become false, and false is read as `off`. The values that the npm package
 // `cloudflare` and Terraform send are accepted too, and repeated in the answer to the call that sends them. If a call
-// writes several settings, the items of this one are removed from the call, and inserted into the answer at their old
-// clientIndexes.
+// writes several settings, the items of this one are removed from the call, and inserted into the answer at their
+// old positions.
 
 import { type Answer, apiError, type Call } from '../call/call.ts';
 import type { ErrorEntry } from '../call/error-codes.ts';

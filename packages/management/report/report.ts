@@ -35,7 +35,7 @@ export interface Finding {
   readonly daysLeft: number;
   readonly count: number;
   readonly first: RecordedCall;
-  /** Whether the finding is a guess, because no recorded body containsField if the field is used. */
+  /** Whether the finding is a guess, because no recorded body shows if the field is used. */
   readonly isGuess: boolean;
 }
 
