@@ -7,11 +7,11 @@
 // A ticket represents the writes of one implicit transaction, or of a transaction that has just committed. The
 // first write opens it, and the flush that covers it settles it.
 //
-// A flush takes longer than a commit. Commits that nobody waits for share one, a few milliseconds later; whoever
-// comes to wait for them starts it.
+// A flush takes longer than a commit. Commits that nobody waits for share one flush a few milliseconds later. The
+// first waiter starts that flush at once.
 //
-// Invariant: tickets settle in order, so waiting for the newest means waiting for all before it. A ticket that
-// somebody waits for is covered by a flush as soon as it is committed and no earlier flush runs.
+// Invariant: tickets settle in order, so waiting for the newest ticket means waiting for all before it. If somebody
+// waits for a ticket, its flush begins as soon as its writes are committed and no earlier flush is running.
 
 import { assert } from '../../../src/shared/contract/invariant.ts';
 import type { CommitAuthor } from '../../../src/shared/contract/storage.ts';
@@ -28,23 +28,23 @@ export interface Confirmation {
 
 export const CONFIRMED: Confirmation = { confirmed: true };
 
-/** The log's functions for this module. */
+/** The functions of the log that this module uses. */
 export interface Flushable {
-  /** True if something was written that is not durable. */
+  /** True if the log has records that are not durable. */
   readonly needsFlush: boolean;
   flush(): void | Promise<void>;
 }
 
 /**
- * The delay of a flush that nobody waits for: hundreds of commits share it, and a power failure takes no older
- * commits.
+ * The delay of a flush that nobody waits for (our choice). Hundreds of commits share the flush, and a power failure
+ * loses at most the commits of this time.
  */
 const FLUSH_DELAY_MS = 10;
 
 interface Ticket {
-  /** Replies wait for it, because at least one of its writes was made without allowUnconfirmed. */
+  /** If true, replies wait for this ticket, because at least one of its writes was made without `allowUnconfirmed`. */
   confirmed: boolean;
-  /** Its flush is not put off: it is confirmed, or somebody waits for it. */
+  /** If true, the flush is not delayed, because the ticket is confirmed or somebody waits for it. */
   isAwaited: boolean;
   readonly settled: Promise<void>;
   readonly resolve: () => void;
@@ -57,16 +57,17 @@ export class Commits {
   readonly #onDurable: () => void;
   readonly #after: ((delayMs: number, task: () => void) => void) | undefined;
   #isPutOff = false;
-  /** The open implicit transaction's. */
+  /** The ticket of the open implicit transaction; undefined if it has written nothing. */
   #open: Ticket | undefined;
-  /** Committed, waiting for a flush to begin; then those the running flush covers. */
+  /** The tickets of commits that no flush covers yet. */
   #committed: Ticket[] = [];
+  /** The tickets that the running flush covers. */
   #flushing: Ticket[] = [];
 
   /**
-   * `onFailure` is called once, when a flush fails; nothing after that is reliable. `onDurable` is called
-   * after each flush, when its tickets have settled. `after` runs a flush that nobody waits for, in real
-   * time; without it, that flush is not put off.
+   * `onFailure` is called once, when a flush fails; the storage is not reliable after that. `onDurable` is called
+   * after each flush, when its tickets have settled. `after` delays a flush that nobody waits for, in real time;
+   * without it, no flush is delayed.
    */
   constructor(
     log: Flushable,
@@ -80,21 +81,19 @@ export class Commits {
     this.#after = after;
   }
 
-  /** A write was made in the implicit transaction. */
+  /** Called after each write in the implicit transaction: opens its ticket. */
   written(options: Confirmation): void {
     this.#open ??= ticket();
     if (options.confirmed) confirm(this.#open);
   }
 
-  /**
-   * The implicit transaction was rolled back before it committed, so there is nothing to wait for.
-   */
+  /** Called when the implicit transaction was rolled back: nothing is left to wait for, so its ticket resolves. */
   forgotten(): void {
     this.#open?.resolve();
     this.#open = undefined;
   }
 
-  /** SQLite has committed: makes that durable, together with everything before it. */
+  /** Called when SQLite has committed: makes the commit durable, together with every commit before it. */
   committed({ isAwaited = false } = {}): void {
     const committed = this.#open ?? ticket(true);
     this.#open = undefined;
@@ -103,7 +102,7 @@ export class Commits {
     this.#flushInTime();
   }
 
-  /** A reply will name the last commit, so it waits for every commit so far. */
+  /** Called when a reply will contain the bookmark of the last commit: replies then wait for every commit so far. */
   named(): void {
     for (const ticket of this.#waiting()) confirm(ticket);
     void this.flush();
@@ -120,14 +119,14 @@ export class Commits {
     return this.#newest((ticket) => ticket.confirmed);
   }
 
-  /** Settles when every write so far is durable, and sees to that; undefined if they all are. */
+  /** Starts the flush of every write so far, and settles when they are durable; undefined if they all are. */
   durability(): Promise<void> | undefined {
     const newest = this.#newest(() => true);
-    this.#await(); // a flush that fails rejects it
+    this.#await(); // Runs after `newest` was read: a flush that fails at once rejects it.
     return newest;
   }
 
-  /** The object is reset: everything that waits rejects. */
+  /** Called when the object is reset: rejects every ticket. */
   fail(error: unknown): void {
     for (const { reject } of this.#waiting()) reject(error);
     this.#open = undefined;
@@ -135,13 +134,13 @@ export class Commits {
     this.#flushing = [];
   }
 
-  /** Somebody waits for every write so far. */
+  /** Marks every ticket as awaited, and flushes. */
   #await(): void {
     for (const ticket of this.#waiting()) ticket.isAwaited = true;
     this.#flushInTime();
   }
 
-  /** Flushes commits: now if somebody waits for them, otherwise soon. A running flush comes first. */
+  /** Flushes commits: now if somebody waits for them, otherwise after a delay. A running flush ends first. */
   #flushInTime(): void {
     if (this.#committed.length === 0 || this.#flushing.length > 0) return;
     if (this.#after === undefined || this.#committed.some(({ isAwaited }) => isAwaited)) {
@@ -209,28 +208,30 @@ function ticket(confirmed = false): Ticket {
     resolve = onDurable;
     reject = onLost;
   });
-  settled.catch(() => {}); // perhaps nothing waits; onFailure reports the failure
+  settled.catch(() => {}); // If nobody waits, the rejection must not be reported as unhandled: onFailure reports it.
   return { confirmed, isAwaited: confirmed, settled, resolve, reject };
 }
 
-/** The functions of `Transactions` for this module. */
+/** The members of `Transactions` that this module uses. */
 type OpenTransaction = Pick<Transactions, 'isImplicit' | 'isPending' | 'commitImplicit'>;
 
+/** The scope of all code if the environment has no scopes. */
 const ONLY_SCOPE: CommitScope = { author: undefined, policy: UNRESTRICTED, hasWritten: false };
 
 /**
- * Who makes the commits of an object: the author of the open transaction, and of operations that are commits of their own.
+ * Decides which author each commit of an object has.
  *
- * Invariants: a commit has one author, and the writes of one scope are one commit or part of one. So every write asks first
- * (`beforeWrite`), whatever its kind: only the first write of a scope can find writes of another author, which are then
- * a commit without it. A transaction is that of who began it, with the first label that code in it was given.
+ * Invariants: a commit has one author, and all writes of one scope are in the same commit. So `beforeWrite` is called
+ * before every write. The first write of a scope may find uncommitted writes of another author; these are committed
+ * first. An explicit transaction belongs to the author who began it. If that author has no label, the transaction gets
+ * the label of the first code that writes in it and has one.
  */
 export class CommitAuthors {
   readonly #files: Pick<ObjectFiles, 'annotate'>;
   readonly #environment: Pick<StorageEnvironment, 'scope'>;
-  /** Of the open transaction. */
+  /** The author of the open transaction. */
   #author: Annotation | undefined;
-  /** The scope that has asked last. */
+  /** The scope that last called `begin` or `beforeWrite`. */
   #scope: CommitScope | undefined;
 
   constructor(
@@ -241,19 +242,19 @@ export class CommitAuthors {
     this.#environment = environment;
   }
 
-  /** What the running code may do. */
+  /** What the running code may do to the storage. */
   get policy(): AccessPolicy {
     return this.#current.policy;
   }
 
-  /** A commit of this author begins: of the running code, unless one is given. */
+  /** Called when a commit begins: its author is the given one, by default that of the running code. */
   begin(author = this.#current.author): void {
     this.#scope = this.#current;
     this.#author = author;
     this.#files.annotate(author);
   }
 
-  /** The running code is about to write: ends the implicit transaction if it is another author's. */
+  /** Called before the running code writes: commits the implicit transaction if it is another author's. */
   beforeWrite(transactions: OpenTransaction): void {
     const scope = this.#current;
     if (scope === this.#scope) return;
@@ -268,12 +269,15 @@ export class CommitAuthors {
     this.#scope = scope;
   }
 
-  /** A statement that writes is about to run. A transaction that was begun admits no other author. */
+  /**
+   * Called before a statement that writes: asserts that the running scope has called `beforeWrite`. Not needed in an
+   * explicit transaction, which has one author anyway.
+   */
   mustHaveAsked({ isImplicit }: OpenTransaction): void {
     assert(!isImplicit || this.#scope === this.#current, 'a write did not ask whose commit it is');
   }
 
-  /** The author of a commit that an operation makes. */
+  /** Returns the author of a commit that an operation of this kind makes for the running code. */
   as(kind: CommitAuthor['kind']): Annotation {
     return annotationOf({ ...this.#current.author?.by, kind });
   }
@@ -282,6 +286,7 @@ export class CommitAuthors {
     return this.#environment.scope?.() ?? ONLY_SCOPE;
   }
 
+  /** Gives the author of the open transaction this author's label, if it has none. */
   #labelAs(author: Annotation | undefined): void {
     const label = author?.by.label;
     if (label === undefined || this.#author === undefined) return;

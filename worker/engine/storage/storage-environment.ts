@@ -8,24 +8,25 @@ import type { Annotation } from '../log/annotation.ts';
 import type { AccessPolicy } from './access-policy.ts';
 
 /**
- * A stretch of an object's code in which nothing else of the object runs: a turn with its microtasks, or one operation
- * of a page. All that it writes is one commit or part of one.
+ * A stretch of an object's code that no other code of the object interrupts: a turn with its microtasks, or one
+ * operation of a page. All its writes are in one commit.
  */
 export interface CommitScope {
-  /** Whose commits its writes are; the same object for the same author. Undefined: nobody that is to be named. */
+  /** The author of the commits; compared by identity. Undefined if the commits name no author. */
   readonly author: Annotation | undefined;
-  /** What it may do to the storage. */
+  /** What the code may do to the storage. */
   readonly policy: AccessPolicy;
+  /** True after the first write. */
   hasWritten: boolean;
 }
 
 export interface StorageEnvironment {
-  /** That of the code that calls. Without it, all code is one scope of nobody. */
+  /** Returns the scope of the calling code. Without this function, all code is one scope without an author. */
   scope?(): CommitScope;
   now(): number;
   /** Runs the task in the next turn of the event loop, in order of the calls. */
   nextTurn(task: () => void): void;
-  /** Runs the task after the delay, in real time. Without it, no flush is put off. */
+  /** Runs the task after the delay, in real time. Without this function, no flush is delayed. */
   afterRealTime?(delayMs: number, task: () => void): void;
   /** Runs the closure as a critical section: other events of the object wait until it settles. */
   section<T>(closure: () => T | PromiseLike<T>): Promise<T>;
@@ -33,7 +34,7 @@ export interface StorageEnvironment {
   continuation(): (task: () => void) => void;
   /** Called when the storage is no longer reliable; the object must be reset. */
   onBroken(error: unknown): void;
-  /** Called when everything was deleted, or another state has replaced, or will replace, the present one. */
+  /** Called when everything was deleted, and when another state replaces or will replace the current one. */
   onReplaced?(): void;
   /** Called after each flush. */
   onFlushed?(): void;

@@ -1,46 +1,53 @@
-// The objects of a host that follow an object on a server, as their callers see them. Implemented by packages/follow/copy, which
-// only an app that follows has.
+// Declares how a host reaches those of its objects that follow an object on a server.
+//
+// packages/follow/copy implements these interfaces. Only an app that uses `ctx-storage/follow` loads it; every other
+// host has NO_FOLLOWERS.
 
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import type { FollowAsk } from '../../../src/shared/wire/follow-asks.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
-/** The result of a call. */
+/** The result of a call of a following object. */
 export interface FollowedResult {
   readonly value: unknown;
-  /** The number of the call, by which its answer of the server is asked for; null: it is this value. */
+  /** The number with which the page asks for the server's answer to the call; null if `value` is the server's answer. */
   readonly n: number | null;
 }
 
-/** An object that follows another one. */
+/** An object that follows an object on a server. */
 export interface FollowedObject {
-  /** Runs a method on the forecast. @throws the method's error, with the number of the call as `FollowedError` */
+  /**
+   * Runs a method of the object on its forecast, and queues the call for the server.
+   *
+   * @throws the method's error; wrapped in a `FollowedError` if the call is in the queue nevertheless
+   */
   call(method: string, args: readonly unknown[]): Promise<FollowedResult>;
-  /** Where reads run now; the next forecast is elsewhere. */
+  /** Returns the address of the current forecast, where reads run. Each new forecast has another address. */
   forecast(): Promise<ObjectAddress>;
-  /** What a page asks of it, answered with plain data. */
+  /** Answers a page's request with plain data. */
   ask(ask: FollowAsk): Promise<unknown>;
 }
 
+/** The following objects of one host. */
 export interface Followers {
-  /** The classes whose objects follow others. */
+  /** The names of the classes whose objects follow an object on a server. */
   readonly classNames: ReadonlySet<string>;
-  /** The object itself, not a branch or a facet of it; undefined if it follows nothing. */
+  /** Returns the following object at an address; undefined for a branch, a facet, and an object that follows nothing. */
   find(address: ObjectAddress): FollowedObject | undefined;
   /**
-   * Where the copy of the present identity is, if each identity has a copy of the object; undefined for all other objects,
-   * and for an address that names a copy.
+   * Returns the address of the copy of the present identity, if each identity has a copy of the object; undefined for all
+   * other objects, and for an address that names a copy.
    */
   copyOf(address: ObjectAddress): Promise<ObjectAddress> | undefined;
-  /** The instance was made. */
+  /** Must be called for each instance that the host makes. */
   opened(instance: ObjectInstance): void;
-  /** Other objects need files: closes a follower without a use, if there is any. */
+  /** Closes the files of a following object that nobody uses, if there is one, because other objects need files. */
   makeRoom(): void;
-  /** Lets go of all connections. Nothing is lost. */
+  /** Closes all connections and copies. Queued calls stay stored. */
   close(): Promise<void>;
 }
 
-/** A host without followers. */
+/** The followers of a host without following objects. */
 export const NO_FOLLOWERS: Followers = {
   classNames: new Set(),
   find: () => undefined,
@@ -50,10 +57,10 @@ export const NO_FOLLOWERS: Followers = {
   close: async () => {},
 };
 
-/** Known by a mark: the followers may be of another build of this package than the host. */
+/** The property that marks a `FollowedError`. `instanceof` would fail if the host and its followers are of two builds. */
 const QUEUED: unique symbol = Symbol.for('ctx-storage.queued') as never;
 
-/** An error of a call that is in the queue nevertheless. */
+/** Wraps the error of a call that is in the queue although its method threw. */
 export class FollowedError {
   readonly error: unknown;
   readonly [QUEUED]: number;
@@ -64,7 +71,7 @@ export class FollowedError {
   }
 }
 
-/** The number of the call that has thrown; undefined: it is not in the queue. */
+/** Returns the number of the queued call that threw this; undefined if no queued call did. */
 export function queuedAs(thrown: unknown): number | undefined {
   return (thrown as FollowedError | null | undefined)?.[QUEUED];
 }

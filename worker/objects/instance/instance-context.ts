@@ -1,10 +1,10 @@
-// The I/O context of one instance, or of one event of an entry point: events come in through its input gate, and their messages leave
-// behind its output gate.
+// The I/O context of one instance, or of one event of an entry point: events come in through its input gate, and their
+// messages leave behind its output gate.
 //
 // Invariant: an event's answer leaves only when every confirmed write made before it is durable. When
-// the instance ends, whatever still waits here rejects or never settles, and nothing runs or leaves.
+// the instance ends, every promise that waits here rejects or never settles, no code runs and no message leaves.
 //
-// Knows nothing of the user's class and of storage, which it asks only whether all is durable.
+// Knows nothing of the user's class. Of the storage, it knows only whether the confirmed writes are durable.
 
 import { runEvent, runTask } from '../../../src/shared/calls/io/current-context.ts';
 import type { Enter, IoContext, IoHost } from '../../../src/shared/calls/io/io-context.ts';
@@ -21,13 +21,13 @@ import type { Turns } from '../io/turns.ts';
 export interface ContextOptions extends LifecycleEnvironment, Turns {
   readonly host: IoHost;
   readonly compatibilityDate: string | undefined;
-  /** False: what the code sends to others is refused. */
+  /** If false, every message that the code sends to the outside is refused. */
   readonly sends: boolean;
-  /** True: of one event of an entry point. */
+  /** True if this context belongs to one event of an entry point, false if to an object. */
   readonly endsWithEvent?: boolean;
   /** What its code may do to the storage. @default everything */
   readonly policy?: AccessPolicy;
-  /** Settles when every confirmed write so far is durable; undefined: they all are. */
+  /** Settles when every confirmed write so far is durable; undefined if they all are. */
   confirmation(): Promise<void> | undefined;
 }
 
@@ -41,11 +41,11 @@ export class InstanceContext implements IoContext {
   readonly #lifecycle: Lifecycle;
   #eventCount = 0;
   #wasClosed = false;
-  /** How often its code has tried to send something and was refused. */
+  /** The number of messages of the code that were refused. */
   refusedSends = 0;
   readonly #policy: AccessPolicy;
   #scope: CommitScope;
-  /** Of the call that the running task works for. */
+  /** The cancellation of the call that the running task works for. */
   #cancellation: Cancellation | undefined;
 
   constructor(options: ContextOptions) {
@@ -77,12 +77,12 @@ export class InstanceContext implements IoContext {
     );
   }
 
-  /** An orderly end has begun: an event that has not is for the next instance. */
+  /** True once `close` was called. Events that have not begun by then go to the next instance. */
   get wasClosed(): boolean {
     return this.#wasClosed;
   }
 
-  /** How many events have not been answered. */
+  /** The number of events that have not been answered. */
   get eventCount(): number {
     return this.hasEnded ? 0 : this.#eventCount;
   }
@@ -93,8 +93,8 @@ export class InstanceContext implements IoContext {
   }
 
   /**
-   * The running task works for this call, until the next task or turn, or until it works for another one;
-   * undefined: for none that can be cancelled.
+   * Declares the call for which the running task works, until the next task, turn or declaration. Undefined means a
+   * call that cannot be cancelled.
    */
   workFor(cancellation: Cancellation | undefined): void {
     if (cancellation === this.#cancellation) return;
@@ -106,14 +106,14 @@ export class InstanceContext implements IoContext {
     });
   }
 
-  /** Of the object's code that runs now. */
+  /** The scope of the object's code that runs now. */
   get scope(): CommitScope {
     return this.#scope;
   }
 
   /**
-   * The running task begins an operation of this author with this policy. Its writes are a commit of their own, unless
-   * the operation before it has the same ones.
+   * Called when the running task begins an operation of this author with this policy. The operation's writes are a
+   * separate commit, unless the operation before it had the same author and policy.
    */
   nextOperation(author: Annotation, policy: AccessPolicy): void {
     const scope = this.#scope;
@@ -131,7 +131,7 @@ export class InstanceContext implements IoContext {
     }
   }
 
-  /** The instance was made: from now on it is evicted when nothing keeps it. */
+  /** Called when the instance was constructed: from now on, it is evicted when nothing keeps it in memory. */
   start(): void {
     this.#lifecycle.start();
   }
@@ -146,23 +146,23 @@ export class InstanceContext implements IoContext {
     this.#lifecycle.evict();
   }
 
-  /** Begins an orderly end: events that still run reject. False when an end has begun already. */
+  /** Begins an orderly end: events that still run reject. Returns false if an end has begun already. */
   close(reason: unknown): boolean {
-    this.gate.close(); // first: who hears of the end may deliver an event
+    this.gate.close(); // Close the gate first: a listener that learns of the end may deliver an event.
     const begins = this.#lifecycle.close(reason);
     if (begins) this.#wasClosed = true;
     return begins;
   }
 
-  /** Ends the context. False when it has ended already. */
+  /** Ends the context. Returns false if it has ended already. */
   end(reason: unknown): boolean {
     this.gate.close();
     return this.#lifecycle.end(reason);
   }
 
   /**
-   * Delivers an event and settles as it does, behind the output gate. Rejects with the reason of an
-   * end that comes first. The event, and what it starts, make the commits of the author.
+   * Delivers an event and settles as it does, behind the output gate. Rejects with the reason if the context ends
+   * first. The commits of the event, and of the tasks that it starts, name the author.
    */
   deliver<T>(
     event: () => T | PromiseLike<T>,
@@ -177,7 +177,7 @@ export class InstanceContext implements IoContext {
     );
   }
 
-  /** Runs the first task of the instance, which makes the commits of this author. Events wait for the sections it opens. */
+  /** Runs the first task of the instance; its commits name this author. Events wait for the sections it opens. */
   construct(author: Annotation, task: () => void): void {
     this.gate.resume(null, () => {
       this.#beginAs(author);
@@ -186,10 +186,10 @@ export class InstanceContext implements IoContext {
   }
 
   /**
-   * Delivers an event that runs no code of the object: like `deliver`, but within this call if the gate admits
-   * it now, and with its result itself if that is there and waits for nothing.
+   * Delivers an event that runs no code of the object. Like `deliver`, but the event runs within this call if the gate
+   * admits it now. Returns the result instead of a promise if no confirmed write must become durable first.
    *
-   * @throws the reason of the end that the event has brought
+   * @throws the reason of the end, if the event has ended the context
    */
   deliverNow<T>(event: () => T | Promise<T>, section: CriticalSection | null): T | Promise<T> {
     const results: (T | Promise<T>)[] = [];
@@ -204,7 +204,7 @@ export class InstanceContext implements IoContext {
     if (result instanceof Promise || this.#options.confirmation() !== undefined) {
       return this.#answered((settle) => settle(Promise.resolve(result)));
     }
-    this.retain()(); // it was used: it rests from now on
+    this.retain()(); // The event counts as a use: the idle time begins anew.
     return result;
   }
 
@@ -219,20 +219,20 @@ export class InstanceContext implements IoContext {
     return this.receive(
       () =>
         new Promise<T>((resolve, reject) => {
-          // In a turn of its own: a task that runs there may be of another object.
+          // Start in a new turn, because a task that `start` runs may belong to another object.
           const begin = () =>
             this.#options.nextTurn(() => {
               if (!this.hasEnded) call(start).then(resolve, reject);
             });
           if (passage === undefined) begin();
-          else passage.then(begin, () => {}); // a failed flush has reset the object
+          else passage.then(begin, () => {}); // If the flush fails, the object is reset, and nothing is sent.
         }),
     );
   }
 
   receive<T>(start: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.hasEnded) return; // the code that waits is part of a dead instance
+      if (this.hasEnded) return; // The code that waits belongs to an instance that has ended.
       const { currentSection } = this.gate;
       const release = this.retain();
       const again = this.#sameAuthor();
@@ -262,7 +262,7 @@ export class InstanceContext implements IoContext {
     return this.#lifecycle.watch(told);
   }
 
-  /** As the continuation of a storage, in the running section. */
+  /** Captures the running section and author; the result runs a continuation of storage in them. */
   continuation(): (task: () => void) => void {
     const go = this.gate.continuation();
     const again = this.#sameAuthor();
@@ -288,7 +288,7 @@ export class InstanceContext implements IoContext {
     };
   }
 
-  /** The task that has just begun, and what it starts, make the commits of this author. */
+  /** Sets the author of the commits of the task that has just begun, and of the tasks that it starts. */
   #beginAs(author: Annotation | undefined): void {
     assert(!this.#scope.hasWritten, 'a task named its author after it had written');
     this.#scope = this.#newScope(author);
@@ -323,10 +323,10 @@ export class InstanceContext implements IoContext {
     });
   }
 
-  // An event that has run no longer rejects when a close begins (`release`): its answer waits for the
-  // flush, which settles it, or for the end that a failed flush brings.
+  // Once an event has run, `close` no longer rejects it (`release`). Its answer waits for the flush, or for the end that
+  // a failed flush causes.
   #answer(release: () => void, settle: () => void, reject: (reason: unknown) => void): void {
-    if (this.hasEnded) return; // the event was rejected
+    if (this.hasEnded) return; // The end has rejected the event.
     const pending = this.#options.confirmation();
     if (pending === undefined) {
       settle();
@@ -356,16 +356,16 @@ async function call<T>(event: () => T | PromiseLike<T>): Promise<T> {
  */
 export class OutputGate {
   readonly #confirmation: () => Promise<void> | undefined;
-  /** Passage of the last message that waits; later ones queue behind it. */
+  /** The passage of the last message that waits; later messages queue behind it. */
   #last: Promise<void> | undefined;
 
-  /** `confirmation` settles when every confirmed write so far is durable; undefined: they all are. */
+  /** `confirmation` settles when every confirmed write so far is durable; it is undefined if they all are. */
   constructor(confirmation: () => Promise<void> | undefined) {
     this.#confirmation = confirmation;
   }
 
   /**
-   * Settles when a message sent now may leave; undefined: at once. Rejects when the writes before it
+   * Settles when a message sent now may leave; undefined if it may leave at once. Rejects when the writes before it
    * are lost.
    */
   passage(): Promise<void> | undefined {
@@ -383,18 +383,18 @@ export class OutputGate {
 }
 
 /**
- * The limit of work that holds an object: a critical section, an alarm's handler.
+ * The owner of work with a time limit that keeps an object busy: a critical section or an alarm's handler.
  *
- * It runs in real time, since the host's clock may stand still, and ends with the instance.
+ * The limit is in real time, because the host's clock may stand still. It ends with the instance.
  */
 export interface LimitedOwner {
   /** Runs the task after the delay in real time; the result cancels it. */
   afterRealTime(delayMs: number, task: () => void): () => void;
-  /** Keeps the instance; `onEnd` is called when it ends first. */
+  /** Keeps the instance in memory until the result is called; `onEnd` is called if the instance ends before. */
   retain(onEnd: () => void): () => void;
 }
 
-/** Runs the work and keeps the instance meanwhile; calls `onTimeout` if it takes longer. */
+/** Runs the work, and keeps the instance in memory meanwhile; calls `onTimeout` if the work exceeds the limit. */
 export async function withinLimit<T>(
   owner: LimitedOwner,
   limitMs: number,
