@@ -206,7 +206,10 @@ function buildsIn(folder: string): string {
 const UNIT = ['unit', 'isolated'];
 
 interface Choice {
-  /** Marks tests: `long` those of about a second or more, `release` those of long files that only a release needs. */
+  /**
+   * The tag of slow tests: `long` for tests of about a second or more, `release` for tests of long files that run only
+   * before a release.
+   */
   readonly tag: 'long' | 'release';
   /** Whether the tests that have the tag are run, or those without it. */
   readonly isTagged: boolean;

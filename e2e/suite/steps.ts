@@ -9,11 +9,11 @@ import { type SpawnOptions, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 
-/** Of an error, the summary shows so much. */
+/** The number of lines of an error that the summary shows. */
 const ERROR_LINES_MAX = 12;
 const ERROR_LINE_LENGTH_MAX = 200;
 
-/** A step tells so many of its slowest tests, and the summary so many of all. */
+/** The number of slowest tests that a step and the summary show. */
 const SLOWEST_MAX = 10;
 
 export interface TimedTest {

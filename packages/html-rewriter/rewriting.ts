@@ -74,7 +74,7 @@ interface OpenData {
 
 /** Takes the rewritten document, and calls the handlers. */
 export interface RewritingSink {
-  /** Writes output. Settles once more may be written. */
+  /** Writes output. Settles when the sink accepts more output. */
   write(bytes: Bytes): Promise<void>;
   /** Calls a handler in the context of the code that called `transform`. */
   run(handler: () => unknown): unknown;

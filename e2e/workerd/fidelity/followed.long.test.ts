@@ -35,7 +35,7 @@ describe('a server in this process', () => {
     try {
       await followWithoutChange(one, Class, server);
     } finally {
-      await server.dump(); // the ends of the connections are handled
+      await server.dump(); // This call waits until the server has handled the closed connections.
       await objects.close();
     }
   });

@@ -48,7 +48,7 @@ const FOLLOWED_ROOM = `
   import { followedRoom } from './followed-room.ts';
   export const Room = followedRoom(DurableObject);`;
 
-/** Of a worker: the object's answer to a request, or to a call of `callsBy`. */
+/** The source of the function with which a worker answers a request, or a call of `callsBy`, by asking the object. */
 export const ANSWER = `
   async function answer(stub, request) {
     if (request.method !== 'POST') return stub.fetch(request);

@@ -47,14 +47,14 @@ function warnOfUnsteadyRead(): void {
 }
 
 /**
- * The value of a live value, again after each change. Of an early handle, it is first the value that was kept at the
- * last visit. The component suspends until the first value, and throws an error of the read: show both in the nearest
- * `<Suspense>` and error boundary. When the boundary renders again after an error, the read starts again. To change the
- * read without showing the fallback, use a transition.
+ * Returns the value of a live value, and renders again after each change. For an early handle, the first value is the
+ * one that was kept at the last visit. The component suspends until the first value, and throws an error of the read:
+ * show both in the nearest `<Suspense>` and error boundary. When the boundary renders again after an error, the read
+ * starts again. To change the read without showing the fallback, use a transition.
  *
- * A read that differs in each render is INVALID_ARGUMENT after some of them.
+ * A read that differs in each render fails with INVALID_ARGUMENT after some renders.
  *
- * On a server it throws; React then renders the content of the nearest `<Suspense>` in the browser.
+ * The hook throws on a server; React then renders the content of the nearest `<Suspense>` in the browser.
  *
  * @throws StorageError INVALID_ARGUMENT, and the errors of the live value
  */

@@ -116,7 +116,7 @@ describe('a replica', () => {
     const { open, ended, here, base } = await deviceOf(ends);
     let replica = await open();
     const first = await connect(server, replica, firstParts);
-    await until(() => first.received.length === 4); // welcome, and three parts
+    await until(() => first.received.length === 4); // The replica has received the welcome and three parts.
     await replica.close();
     server.drop();
     await here.host.erase({ className: null, id: idOfStorage(`_follow/${base}.parts`) });

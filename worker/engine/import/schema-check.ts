@@ -110,7 +110,7 @@ export class SchemaCheck {
     return this.#objects.some((object) => object.name === hidden && isHiddenTable(object));
   }
 
-  // ---- Names of the storage.
+  // ---- Checks of objects whose names are reserved for the storage.
 
   #checkHidden(object: SchemaObject): void {
     const { type, name, table, sql } = object;

@@ -145,7 +145,7 @@ export class AlarmScheduler {
     return [...this.#alarms.values()].some(({ kind }) => kind === 'waiting');
   }
 
-  /** One promise per run under way, which resolves when it ends. */
+  /** Returns one promise per running handler; it resolves when the run ends. */
   running(): Promise<void>[] {
     return [...this.#alarms.values()].flatMap((state) =>
       state.kind === 'running' ? [state.ended] : [],
@@ -167,7 +167,7 @@ export class AlarmScheduler {
   }
 
   async #end(name: string, state: Running, outcome: AlarmOutcome): Promise<void> {
-    if (this.#alarms.get(name) !== state) return; // the object was forgotten meanwhile
+    if (this.#alarms.get(name) !== state) return; // The object was forgotten meanwhile.
     this.#alarms.delete(name);
     if (typeof state.next === 'number') this.set(name, state.next);
     if (state.next !== undefined) return;

@@ -55,9 +55,12 @@ export class DurableObjectFacets {
   readonly #party: Party;
   readonly #host: ObjectHost;
   readonly #calls: ObjectCalls;
-  /** By key of the facet's address. */
+  /** The started facets, by the key of their address. */
   readonly #started = new Map<string, Started>();
-  /** By key, of the facets that have been called: a call arrives some turns after it was made. */
+  /**
+   * The eras of the facets that have been called, by key. A call belongs to the era in which it was made, because it
+   * arrives some turns later.
+   */
   readonly #eras = new Map<string, Era>();
 
   constructor(parent: ObjectInstance, party: Party, host: ObjectHost, calls: ObjectCalls) {
@@ -136,7 +139,7 @@ export class DurableObjectFacets {
     return {
       address,
       deliver: async (event, author) => {
-        // By the parent, since the call or the first one of its stub was made.
+        // The parent ended the facet after the call, or the first call of its stub, was made.
         const ended = eras.find((era) => era.ended !== undefined)?.ended;
         if (ended !== undefined) throw new CallerError(ended.reason);
         let instance = await this.#instance(address, start);
@@ -164,7 +167,7 @@ export class DurableObjectFacets {
       this.#over(key, started);
       throw error;
     }
-    // It ends by itself, too: by eviction, or by a reset of its own.
+    // A facet may also end without its parent: by eviction, or by a reset.
     if (started.instance === undefined) instance.context.onEnd(() => this.#over(key, started));
     started.instance = instance;
     if (this.#parent.hasEnded) this.#host.closeFacet(instance);

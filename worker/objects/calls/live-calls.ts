@@ -93,7 +93,10 @@ export class LiveCalls implements LiveService {
     }
   }
 
-  /** Of an object that follows another one, its forecast, which may be another one before it is used. */
+  /**
+   * Uses the target object. For an object that follows another one, uses its current forecast, which may be replaced
+   * before the use begins.
+   */
   async #use<T>(
     target: string | WireAddress,
     use: (instance: ObjectInstance) => T | PromiseLike<T>,
@@ -111,7 +114,7 @@ export class LiveCalls implements LiveService {
   }
 }
 
-/** One live read of a page: the result that the page has not seen yet, and whether it waits. */
+/** Holds one live read of a page: the result that the page has not seen yet, and whether the page waits for one. */
 class Follower {
   #result: LiveResult | undefined;
   #end: LiveOutcome | undefined;
@@ -143,7 +146,7 @@ class Follower {
   }
 
   next(): Promise<LiveOutcome> {
-    this.#answer?.({ error: toWire(unknownRead()), isEnded: false }); // it asked twice
+    this.#answer?.({ error: toWire(unknownRead()), isEnded: false }); // The page asked twice.
     return new Promise((answer) => {
       this.#answer = answer;
       this.#give();
@@ -197,13 +200,13 @@ function cancellable(
     try {
       return work(() => read.run());
     } finally {
-      context.workFor(undefined); // other reads run in the same event
+      context.workFor(undefined); // Other reads run in the same event and are not cancelled with this one.
     }
   };
   return { kind: 'storage', run };
 }
 
-/** Its results are kept for the page's next visit, once they are published. */
+/** Returns a follower whose results are kept for the page's next visit, once they are published. */
 function keptFollower(
   instance: ObjectInstance,
   read: LiveRead,

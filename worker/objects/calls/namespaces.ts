@@ -51,7 +51,7 @@ export interface Entries extends EntryReceivers {
   bind(env: Record<string, unknown>, caller: ObjectCaller): void;
   /** Adds the entry points. */
   bindExports(exports: Record<string, object>, caller: ObjectCaller): void;
-  /** `env` of the objects of a binding's class; undefined: the class is the app's. */
+  /** Returns the `env` of the objects of a binding's class; undefined if the class is the app's. */
   ownEnv(className: string, caller: ObjectCaller): object | undefined;
   /** Starts the bindings. @throws what fails their start */
   start(): Promise<void>;
@@ -154,7 +154,7 @@ export class Namespaces {
     };
   }
 
-  /** Who makes the calls of code that runs beside the objects. */
+  /** The caller in whose name code beside the objects makes calls. */
   get outsideCaller(): ObjectCaller {
     return this.#worker.caller;
   }

@@ -107,9 +107,12 @@ function watchFor(whenGone: (told: () => void) => () => void): Watch {
 interface Caller {
   readonly channel: ReferenceChannel;
   readonly watch: Watch;
-  /** The number of the last reset that a page was told of, by object. Absent: code in this thread knows it at once. */
+  /**
+   * The number of the last reset that the page was told of, by object. Absent for code in this thread, which learns of
+   * a reset at once.
+   */
   readonly told?: Map<string, number>;
-  /** Its calls that have not begun are not made. */
+  /** If true, calls of this caller that have not begun are not made. */
   hasGivenUp?: boolean;
 }
 
@@ -409,7 +412,7 @@ function plainArguments(method: string, payload: Payload): unknown[] {
   }
 }
 
-/** Who is named as the author of what a call writes. */
+/** Makes the author that commits of a call name. */
 class Authors {
   #last = annotationOf({ kind: 'fetch' });
 

@@ -21,7 +21,7 @@ export interface CatalogEntry {
 
 /** A part of the objects of a class. */
 export interface CatalogPart {
-  /** The id after which it begins; null: at the first one. */
+  /** The page begins after this id; null begins at the first id. */
   readonly after: string | null;
   readonly limit: number;
 }

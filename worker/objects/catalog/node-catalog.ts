@@ -133,7 +133,7 @@ export class NodeCatalog extends MemoryCatalog {
     const fresh = `${this.#path}.new`;
     const changes: Change[] = [{ format: FORMAT }, ...this.entries.values()];
     const lines = changes.map((change) => `${JSON.stringify(change)}\n`);
-    rmSync(fresh, { force: true }); // left by a crash
+    rmSync(fresh, { force: true }); // A crash may have left this file.
     const descriptor = openSync(fresh, 'a', PRIVATE.file);
     try {
       writeFileSync(descriptor, lines.join(''));
@@ -166,7 +166,7 @@ function parse(line: string): Change | undefined {
   try {
     const change: unknown = JSON.parse(line);
     if (typeof change === 'object' && change !== null) return change as Change;
-  } catch {} // torn, so never confirmed
+  } catch {} // A torn line was never confirmed, so it is ignored.
   return undefined;
 }
 

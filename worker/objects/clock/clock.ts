@@ -211,7 +211,7 @@ const TIMER_MS_MAX = 60_000;
 
 /** The system's timer for the first that is due. */
 interface Wake {
-  /** By the monotonic clock. */
+  /** The time at which the timer is due, on the monotonic clock. */
   readonly atMs: number;
   readonly keepsAlive: boolean;
   readonly cancel: () => void;

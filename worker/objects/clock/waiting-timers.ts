@@ -3,7 +3,7 @@
 // Invariant: the first to run is the one whose time comes first by its own reading; timers of equal time run in
 // the order in which they were set.
 
-/** Both readings of a clock, in milliseconds. */
+/** One reading of both clocks, in milliseconds. */
 export interface ClockReading {
   /** Since some moment; only goes forward, whatever the wall clock does. */
   readonly elapsedMs: number;
@@ -74,9 +74,9 @@ export class QueuedTimer {
   readonly keepsAlive: boolean;
   /** True when it is due by the wall clock, false when by the monotonic one. */
   readonly isDate: boolean;
-  /** Among all timers of its clock, set when it is first added; -1 before that. */
+  /** The number of the timer among all timers of its clock, set when it is first added; -1 before that. */
   order = -1;
-  /** Its place in the heap; -1 outside of it. */
+  /** The index in the heap; -1 if the timer is not in it. */
   place = -1;
 
   constructor(dueMs: number, task: () => void, kind: { keepsAlive: boolean; isDate: boolean }) {

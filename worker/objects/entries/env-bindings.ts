@@ -37,7 +37,7 @@ export class EnvBindings {
     if (crons !== undefined) this.own.push(['crons', cronParts(crons)]);
   }
 
-  /** True: only names of classes. */
+  /** True if `bindings` only gives names to classes. */
   get isEmpty(): boolean {
     return this.own.length + this.#given.size === 0;
   }

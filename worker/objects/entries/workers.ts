@@ -20,7 +20,7 @@ export type EntryClass = new (ctx: never, env: never) => object;
 /** An entry point. */
 export interface EntryPoint {
   readonly construct: EntryClass;
-  /** Its code. */
+  /** The source text of the module. */
   readonly text: string;
 }
 
@@ -41,7 +41,7 @@ export type ServiceBindings = Readonly<Record<string, string | ServiceBinding>>;
 export interface WorkerOptions {
   /** The exports of its main module. */
   readonly exports: Readonly<Record<string, unknown>>;
-  /** Its own members of `env`. @default none */
+  /** The members of `env` that only this worker has. @default none */
   readonly env?: object;
   /** More members of its `env`: names of classes that the host serves. */
   readonly bindings?: Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ export interface EntryOptions {
   readonly crons?: EnvBinding;
   /** More members of `env`: entry points of workers. Its own name is `scriptName`. */
   readonly services?: ServiceBindings;
-  /** Other workers, by name. They have entry points, and no objects. */
+  /** Further workers, by name. They have entry points, and no objects. */
   readonly workers?: Readonly<Record<string, WorkerOptions>>;
 }
 
@@ -72,7 +72,7 @@ export const OWN_NAME = 'worker';
 
 /** A worker whose bindings are checked. */
 export interface CheckedWorker {
-  /** Undefined: the worker that serves the objects. */
+  /** The name of the worker; undefined for the worker that serves the objects. */
   readonly name: string | undefined;
   readonly env: object;
   readonly entries: ReadonlyMap<string, EntryPoint>;
@@ -81,7 +81,7 @@ export interface CheckedWorker {
 }
 
 export interface CheckedService {
-  /** Undefined: the worker that serves the objects. */
+  /** The name of the worker; undefined for the worker that serves the objects. */
   readonly worker: string | undefined;
   readonly entry: string;
   readonly props: object | undefined;
@@ -155,7 +155,7 @@ export class Workers {
     );
   }
 
-  /** True: nothing but classes. */
+  /** True if the worker exports nothing but classes. */
   get isEmpty(): boolean {
     const { entries, services } = this.main;
     return entries.size + services.size + this.#others.size === 0 && this.given.isEmpty;

@@ -47,13 +47,13 @@ import { promoteBranch } from './replace-database.ts';
 /** How often the states of a merge are opened before it rejects. */
 const TRIES_MAX = 3;
 
-/** What a branch is made with. */
+/** The parameters of a new branch. */
 export interface ForkRequest {
   /** A bookmark, a time in milliseconds, or now. */
   readonly at: string | number | null;
   readonly name: string | null;
   readonly isKept: boolean;
-  /** What the code of a class sends to others is sent. */
+  /** If true, messages of the code on the branch to the outside are sent; if false, they are refused. */
   readonly sends: boolean;
   /** Called with each instance of a branch that is not kept, before its object is constructed. */
   readonly prepare?: OpenedBranch['prepare'];
@@ -78,7 +78,7 @@ export class Branches {
   readonly #instances: Instances;
   readonly #folders: ListedFolders;
   readonly #environment: Environment;
-  /** By key of the origin, then by id. */
+  /** The temporary branches, by the key of their origin, then by id. */
   readonly #temporary = new Map<string, Map<string, Temporary>>();
   /** The last opening of a branch, by depth. */
   readonly #openings = new Map<number, Promise<unknown>>();
@@ -143,7 +143,10 @@ export class Branches {
     return branch;
   }
 
-  /** One more user of a branch; the result ends the use, and the last one a branch that is not kept. */
+  /**
+   * Registers one more user of a branch. The result ends this use; if it was the last one, a branch that is not kept
+   * ends.
+   */
   hold(address: ObjectAddress): () => void {
     const found = this.#find(address);
     if (found === undefined) return () => {};
@@ -159,7 +162,7 @@ export class Branches {
     return this.#find(address)?.holders === null;
   }
 
-  /** Who has made the branch is gone: it ends, unless it is kept or has had a user. */
+  /** Called when the creator of the branch is gone: ends the branch, unless it is kept or was used by anyone else. */
   abandon(address: ObjectAddress): void {
     if (this.isUnused(address)) this.#drop(address);
   }
@@ -195,7 +198,7 @@ export class Branches {
       );
       const letGo = () => {
         release();
-        const ended = scratch.end().catch(() => {}); // the next host removes it
+        const ended = scratch.end().catch(() => {}); // If this fails, the next host removes the files.
         this.#leaving.add(ended);
         void ended.then(() => this.#leaving.delete(ended));
       };
@@ -208,7 +211,7 @@ export class Branches {
         throw error;
       }
       const base = new OriginMoment(state, () => {
-        state.whenEnded(() => {}); // the branch has ended by itself
+        state.whenEnded(() => {}); // The branch has ended without this call.
         branchPoint.close(state);
         letGo();
       });
@@ -233,7 +236,7 @@ export class Branches {
   stored(address: ObjectAddress): void {
     const way = wayTo(address);
     const origin = this.#instances.live(addressKey(way.origin));
-    // Without the note a loss is not noticed; the next opening tries again.
+    // If this write fails, a loss of the files is not noticed; the next opening tries again.
     origin?.storage.branchPoint.kept.markStored(way.id).catch(() => {});
   }
 
@@ -242,14 +245,14 @@ export class Branches {
     return staying(storage.branchPoint.kept);
   }
 
-  /** The same of an object that need not be open, and is not opened. @throws CORRUPT, IO, TOO_MANY_OPEN */
+  /** Lists the kept branches of an object without opening it. @throws CORRUPT, IO, TOO_MANY_OPEN */
   listStored(key: string): Promise<KeptBranch[]> {
     return this.#instances.inspect(
       key,
       (origin) => this.list(origin),
       async () => {
         const kept = await this.#keptStored(key);
-        return kept === null ? [] : staying(kept); // null: the object was deleted meanwhile
+        return kept === null ? [] : staying(kept); // If `kept` is null, the object was deleted meanwhile.
       },
     );
   }
@@ -334,7 +337,7 @@ export class Branches {
         });
         return { ...result, branchBookmark };
       } catch (error) {
-        // It made room for others while it waited for the origin, and has changed nothing.
+        // The branch was closed to make room while it waited for its origin, and has changed nothing.
         const isClosed = isStorageError(error) && error.code === 'MOMENT_CLOSED';
         if (!isClosed || tries === TRIES_MAX) throw error;
       } finally {
@@ -361,7 +364,8 @@ export class Branches {
     this.#isClosed = true;
     const temporary = [...this.#temporary.values()].flatMap((branches) => [...branches.values()]);
     this.#temporary.clear();
-    const ended = temporary.map(({ files }) => files.end()); // the next host removes what stays
+    // The next host removes files that cannot be removed now.
+    const ended = temporary.map(({ files }) => files.end());
     await Promise.allSettled([...ended, ...this.#leaving]);
   }
 
@@ -381,7 +385,7 @@ export class Branches {
     }
   }
 
-  /** Nobody waits for it. Files that cannot be removed now are, by the next host. */
+  /** Ends a branch without waiting. If its files cannot be removed now, the next host removes them. */
   #drop(address: ObjectAddress): void {
     this.#end(address, branchEnded('it was closed')).catch(() => {});
   }
@@ -459,7 +463,7 @@ export class Branches {
     }
   }
 
-  /** The list of an object without an instance; null: it has none. @throws CORRUPT, IO */
+  /** Reads the list of an object without an instance; null if the object has no list. @throws CORRUPT, IO */
   async #keptStored(key: string): Promise<KeptBranches | null> {
     const { medium } = this.#environment;
     const files = await medium.sizes(key);
@@ -470,14 +474,17 @@ export class Branches {
   /** Removes the folders of branches of the object that do not exist. @throws IO */
   async #removeLeft(originKey: string, kept: KeptBranches | null): Promise<void> {
     for (const key of (await this.#folders.list()).branches) {
-      if (this.#isClosed || kept?.isClosed) return; // a branch may have been added since
+      if (this.#isClosed || kept?.isClosed) return; // A branch may have been added since the read.
       const id = idBelow(key, originKey);
       if (id === null || !this.#isLeft(key, originKey, id, kept)) continue;
       await this.#environment.medium.remove(key);
     }
   }
 
-  /** Of an object without an instance. If its list is damaged, the folders name them. @throws IO */
+  /**
+   * Returns the ids of the kept branches of an object without an instance. If its list is damaged, the names of the
+   * folders are the ids. @throws IO
+   */
   async #keptIds(originKey: string): Promise<Iterable<string>> {
     const { medium } = this.#environment;
     const directory = await medium.directory(originKey);
@@ -508,7 +515,7 @@ export class Branches {
     const own = branchKey(originKey, id);
     if (own === baseKey(originKey)) return !this.#instances.has(originKey);
     if (kept?.find(id) !== undefined) return key === baseKey(own) && !this.#instances.has(own);
-    return !this.#instances.has(own); // else it is being ended
+    return !this.#instances.has(own); // A branch with an instance is ending; its folder is removed then.
   }
 
   #newId(): string {

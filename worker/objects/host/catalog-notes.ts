@@ -26,7 +26,8 @@ export class CatalogNotes {
    */
   async add(address: ObjectAddress): Promise<boolean> {
     const { className, id, facet, branch, copy } = address;
-    // Its parent finds a facet, its origin a branch, and its follower the copy of an identity.
+    // The catalog lists no facets, branches and copies: a facet is found through its parent, a branch through its origin,
+    // and the copy of an identity through its follower.
     if (className === null || (facet ?? branch ?? copy) !== undefined) return false;
     const key = addressKey(address);
     const name = id.name !== undefined && { name: id.name };
@@ -47,7 +48,7 @@ export class CatalogNotes {
   checkAlarm(address: ObjectAddress): void {
     const error = this.#unnoted.get(addressKey(address));
     if (error === undefined) return;
-    this.add(address).catch(() => {}); // the next alarm tries again
+    this.add(address).catch(() => {}); // If this write fails, the next alarm tries again.
     throw error;
   }
 

@@ -10,7 +10,7 @@ import type { HostEnvironment } from '../instance/environment.ts';
 import type { Instances } from './instances.ts';
 import type { ListedFolders } from './listed-folders.ts';
 
-/** A database as bytes; null: nothing was ever written to it. */
+/** The bytes of a database; null if nothing was ever written to it. */
 type Image = Uint8Array | null;
 
 export class FacetFiles {
@@ -57,7 +57,7 @@ export class FacetFiles {
     if (from === to) return this.#instances.end(to, reason, async () => {});
     const live = [from, ...this.#instances.keysBelow(from)];
     const images = new Map(live.map((key) => [key, this.#read(key)]));
-    for (const image of images.values()) image.catch(() => {}); // reported below
+    for (const image of images.values()) image.catch(() => {}); // The error is reported below.
     return this.#instances.end(to, reason, async () => {
       const ends = this.#instances.keysBelow(to);
       await Promise.all(ends.map((facet) => this.#instances.end(facet, reason, async () => {})));
@@ -97,7 +97,7 @@ export class FacetFiles {
         } finally {
           await files.close();
         }
-        if (image === null) await medium.remove(key); // opening has created it
+        if (image === null) await medium.remove(key); // Opening the facet has created files.
         return image;
       },
     );

@@ -18,9 +18,9 @@ type Slot =
 
 /** A call of `use`. Calls of one object begin in the order in which they were made. */
 interface Caller {
-  /** Its `use` was called, or it has failed to get an instance. */
+  /** True once `use` was called, or no instance could be made. */
   hasBegun: boolean;
-  /** Lets the next caller of the object begin. Absent: that one does not wait yet. */
+  /** Lets the next caller of the object begin; absent while no other caller waits. */
   begun?: () => void;
 }
 
@@ -36,7 +36,7 @@ export interface InstancesOwner {
 export class Instances {
   readonly #owner: InstancesOwner;
   readonly #slots = new Map<string, Slot>();
-  /** The last caller of each object. Absent: all have begun. */
+  /** The last caller of each object; absent if all callers have begun. */
   readonly #callers = new Map<string, Caller>();
   #closed: StorageError | undefined;
 
@@ -252,7 +252,7 @@ export class Instances {
     this.#slots.set(key, slot);
     instance.then(
       (live) => {
-        if (this.#slots.get(key) !== slot) return; // its constructor has failed
+        if (this.#slots.get(key) !== slot) return; // The constructor has failed.
         this.#slots.set(key, { kind: 'live', instance: live });
         this.#owner.opened(live);
       },
@@ -314,11 +314,11 @@ export interface Reset {
 }
 
 /**
- * Which objects reset themselves, when and why: calls that belong to an instance before are told. A reset from
- * outside, by a page's tool (a handle's abort, an import, a deletion), breaks no stub.
+ * Records which objects reset themselves, when and why, and informs calls that belong to an earlier instance. A reset
+ * from outside (a handle's abort, an import, a deletion) breaks no stub.
  *
- * Invariant: resets of all objects of a host are numbered in order. Only the last one of each object is
- * kept, because a stub that breaks remembers its reset.
+ * Invariant: resets of all objects of a host are numbered in order. Only the last one of each object is kept, because a
+ * stub that breaks remembers its reset.
  */
 export class Resets {
   readonly #last = new Map<string, Reset>();
@@ -374,7 +374,10 @@ export class Crowding {
     environment.files.onShort = () => this.#schedule();
   }
 
-  /** Nothing uses the instance now. A function that is passed on as it is: every event ends with it. */
+  /**
+   * Called when nothing uses the instance any more, which is at the end of every event. It is an arrow function because
+   * it is passed on as a value.
+   */
   readonly rested = (instance: Evictable): void => {
     this.#rested.delete(instance);
     this.#rested.add(instance);

@@ -64,7 +64,7 @@ export class ObjectAlarms {
   /** The object was opened: its stored alarm replaces the known one. */
   opened(instance: ObjectInstance): void {
     const { address, alarmMs } = instance;
-    // Its constructor may have set the alarm, and that may still be undone.
+    // The constructor may have set the alarm, and that write may still be undone.
     if (!this.#scheduler.stored(addressKey(address), alarmMs)) return;
     this.#untilDurable(this.#know(address), instance);
   }
@@ -110,7 +110,7 @@ export class ObjectAlarms {
     return () => this.#listeners.delete(listener);
   }
 
-  /** One promise per run under way, which resolves when it ends. */
+  /** Returns one promise per running handler; it resolves when the run ends. */
   running(): Promise<void>[] {
     return this.#scheduler.running();
   }
@@ -130,7 +130,7 @@ export class ObjectAlarms {
         // A later change may still wait for its flush, which may fail.
         if (this.#unconfirmed.get(key) === confirmed) this.#unconfirmed.delete(key);
       },
-      () => {}, // the entry stays: the reset that follows needs it
+      () => {}, // The entry stays, because the reset that follows needs it.
     );
   }
 
@@ -140,10 +140,10 @@ export class ObjectAlarms {
       do instance = await this.#instanceOf(this.#addresses.get(key)!);
       while (instance.context.wasClosed);
     } catch (error) {
-      this.#tell({ kind: 'unreached', error }); // its files could not be opened
+      this.#tell({ kind: 'unreached', error }); // The files of the object could not be opened.
       return 'unreached';
     }
-    // Without an alarm, or before its time, the object is only looked at.
+    // If the object has no alarm, or its time has not come, no handler runs.
     const dueMs = instance.alarmMs ?? Number.POSITIVE_INFINITY;
     const ran = () => {
       if (dueMs > this.#now()) return;

@@ -63,7 +63,7 @@ export type StartFollowing = (host: ObjectHost, environment: HostEnvironment) =>
 
 export class ObjectHost {
   readonly classes: ClassRegistry;
-  /** Its objects that are in memory. */
+  /** The objects of this host that are in memory. */
   readonly instances: Instances;
   readonly alarms: ObjectAlarms;
   readonly resets = new Resets();
@@ -81,7 +81,10 @@ export class ObjectHost {
   readonly branches: Branches;
   readonly #openFiles: OpenFiles;
   readonly #crowding: Crowding;
-  /** Its objects that are copies of others: their class runs on branches of them only. Set before the first is used. */
+  /**
+   * The objects that follow an object on a server; their class runs only on branches of them. Set before the first
+   * object is used.
+   */
   followers: Followers = NO_FOLLOWERS;
   /** Objects whose files are gone, and of which listeners were told. */
   readonly #missing = new Set<string>();
@@ -173,7 +176,7 @@ export class ObjectHost {
     }
   }
 
-  /** Keeps results of live reads for the next visit of a page; undefined: nothing is kept here. */
+  /** Keeps results of live reads for the next visit of a page; undefined if this host keeps none. */
   get kept(): KeptResults | undefined {
     return this.#environment.kept;
   }
@@ -333,7 +336,7 @@ export class ObjectHost {
     );
     const fill = async () => {
       const instance = await this.instance(address);
-      this.#notes.checkAlarm(address); // the file may hold one
+      this.#notes.checkAlarm(address); // The imported file may contain an alarm.
       return replaceDatabase(instance, opened, by);
     };
     const ifUnreadable = (next: () => Promise<Replaced>) => (error: unknown) => {
@@ -345,7 +348,7 @@ export class ObjectHost {
       const result = await fill()
         .catch(ifUnreadable(fill))
         .catch(ifUnreadable(() => this.#removeDamaged(address).then(fill)));
-      if ('notBegun' in result) throw result.notBegun; // such as the error of a constructor
+      if ('notBegun' in result) throw result.notBegun; // For example, the error of a constructor.
       return result.undo;
     } finally {
       opened.close();
@@ -373,7 +376,7 @@ export class ObjectHost {
   ): Promise<string> {
     for (;;) {
       const instance = await this.instance(address);
-      this.#notes.checkAlarm(address); // the earlier state may hold one
+      this.#notes.checkAlarm(address); // The restored state may contain an alarm.
       const result = await restoreDatabase(instance, moment, cancellation, by);
       if ('undo' in result) {
         await this.instance(address);
@@ -447,7 +450,7 @@ export class ObjectHost {
         if (address.branch !== undefined) this.#forgetSockets(key);
       },
       onAlarmSet: () => this.#notes.checkAlarm(address),
-      // Without the note, a later loss of its files is not noticed; the next opening tries again.
+      // If this write fails, a later loss of the object's files is not noticed; the next opening tries again.
       onStored: ({ startup }) => {
         if (startup !== undefined) return;
         if (address.branch !== undefined) return this.branches.stored(address);
@@ -491,7 +494,8 @@ export class ObjectHost {
 
   /** The files of an object that was stored are gone. It is told once a host; opening has created new ones. */
   async #miss(key: string, address: ObjectAddress): Promise<void> {
-    await this.#environment.medium.remove(key).catch(() => {}); // empty files are as good as none
+    // If the removal fails, empty files stay, which have the same meaning as none.
+    await this.#environment.medium.remove(key).catch(() => {});
     if (address.branch !== undefined || this.#missing.has(key)) return;
     this.#missing.add(key);
     this.notices.tell({ type: 'objectmissing', address });
@@ -551,7 +555,9 @@ export class ObjectHost {
 
   #evict(key: string, instance: ObjectInstance): void {
     if (instance.startup !== undefined && this.#sockets.get(key)?.isEmpty === false) {
-      instance.retain()(); // a message could not start it again: it rests until the next look
+      // A message of a socket could not start the object again. Count this as a use, so that the object is looked at
+      // again later.
+      instance.retain()();
       return;
     }
     const reason = storageError('OBJECT_RESET', 'The object was closed while idle.');

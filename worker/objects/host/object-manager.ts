@@ -23,7 +23,10 @@ export interface ListedObject {
   readonly nextAlarm: number | null;
   /** The names of the branches that it keeps. */
   readonly branches: readonly string[];
-  /** Why it cannot be looked at; its alarm is not known then. Null: it can be, or nobody had to. */
+  /**
+   * The reason why the object could not be opened; its alarm is then unknown. Null if it could be opened, or did not
+   * need to be.
+   */
   readonly error: Error | null;
 }
 
@@ -96,7 +99,7 @@ export class ObjectManager {
     await this.#host.evict(address, breaksSockets);
   }
 
-  /** The same for every object that has one. */
+  /** Evicts every object that has an instance. */
   async evictAll(breaksSockets?: boolean): Promise<void> {
     const { instances } = this.#host;
     await Promise.all(instances.running().map((address) => this.evict(address, breaksSockets)));

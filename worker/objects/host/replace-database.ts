@@ -94,7 +94,7 @@ export async function promoteBranch(
 
 type Change = (storage: ObjectInstance['storage']) => string | Promise<string>;
 
-/** One event of the object: no other runs between the change and the reset. */
+/** Runs in one event of the object, so no other event runs between the change and the reset. */
 async function changeAndReset(
   instance: ObjectInstance,
   reason: Error,

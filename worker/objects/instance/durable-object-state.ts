@@ -53,7 +53,7 @@ export class DurableObjectState {
     return this.#owner.blockConcurrency(callback);
   }
 
-  /** Also of an object that inherits from it, which may be the `ctx` of an instance. */
+  /** Returns the bindings of a state, or of an object that inherits from it, which may be the `ctx` of an instance. */
   static #bindingsOf(state: DurableObjectState): StateOwner['bindings'] {
     return #owner in state
       ? state.#owner.bindings
@@ -156,5 +156,5 @@ export interface InstanceBindings {
   readonly props: object;
 }
 
-/** Of an instance without a class. */
+/** The bindings of an instance without a class. */
 export const NO_BINDINGS: InstanceBindings = { env: {}, exports: {}, facets: {}, props: {} };

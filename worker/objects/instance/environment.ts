@@ -34,7 +34,7 @@ export interface HostEnvironment extends Turns {
   isTimeControlled?(): boolean;
   /** True when the network accepts a stream as a body. @default false: browsers do not */
   readonly sendsStreams?: boolean;
-  /** Of the script. @default none */
+  /** The compatibility flags of the script. @default none */
   readonly compatibilityFlags?: readonly string[];
   /** How calls of code beside the objects enter and leave. @default as of a program */
   readonly outside?: PartyIo;

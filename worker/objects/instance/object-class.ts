@@ -22,7 +22,7 @@ export interface ClassOptions {
   readonly uniqueKey?: string;
   /** `YYYY-MM-DD`. @default the one of all classes */
   readonly compatibilityDate?: string;
-  /** True: not in `env` and `ctx.exports`, unless `bindings` names it. @default false */
+  /** If true, the class is not in `env` and `ctx.exports`, unless `bindings` names it. @default false */
   readonly isHidden?: boolean;
   /** How much history objects of this class keep. @default the option `history` of all classes */
   readonly history?: HistoryLimits;
@@ -33,7 +33,7 @@ export type ClassTable = Readonly<Record<string, UserClass | ClassOptions>>;
 export interface ClassTableOptions {
   /** More names of classes in `env`, as a deployment binds them: name in `env` to name of the class. */
   readonly bindings?: Readonly<Record<string, string>>;
-  /** False: a class is in `env` by the names of `bindings` only, as in workerd. @default true */
+  /** If false, a class is in `env` by the names of `bindings` only, as in workerd. @default true */
   readonly bindsClassNames?: boolean;
   /** First part of the unique keys. @default 'worker' */
   readonly scriptName?: string;
@@ -93,7 +93,7 @@ export class ClassRegistry {
     return this.#classes.size === 0;
   }
 
-  /** False: the code of the classes is elsewhere, so their alarms stay for a host that has it. */
+  /** False if the code of the classes is elsewhere; their alarms then stay for a host that has the code. */
   get runsAlarms(): boolean {
     return true;
   }
@@ -249,6 +249,6 @@ export interface FacetStartup {
   readonly class: HostedClass;
   /** `ctx.id` of the facet. */
   readonly id: DurableObjectId | string;
-  /** `ctx.props` of the facet, as a payload; null: none were given. */
+  /** `ctx.props` of the facet, as a payload; null if none were given. */
   readonly props: Uint8Array | null;
 }

@@ -55,12 +55,12 @@ export interface Construction {
   readonly class: HostedClass;
   /** The object's sockets, which outlive the instance. */
   readonly sockets: HibernatingSockets;
-  /** Of a facet. */
+  /** The startup of a facet; absent for other objects. */
   readonly startup?: FacetStartup;
   makeBindings(instance: ObjectInstance): InstanceBindings;
 }
 
-/** Who reset an object: its own code, its storage, which failed, or someone outside (a page's tool, a test). */
+/** What reset an object: its own code, its failed storage, or a caller outside (a page's tool, a test). */
 export type ResetBy = 'itself' | 'storage' | 'outside';
 
 export interface InstanceEvents {
@@ -72,9 +72,9 @@ export interface InstanceEvents {
   onStored(instance: ObjectInstance): void;
   /** The disk was full, and the object's oldest history was given up. */
   onHistoryPruned(address: ObjectAddress): void;
-  /** Nothing uses the instance now. */
+  /** Called when nothing uses the instance any more. */
   onRest(instance: ObjectInstance): void;
-  /** Nothing has used the instance for a while: it is to be closed. */
+  /** Called when nothing has used the instance for a while: the host closes it. */
   onEvict(instance: ObjectInstance): void;
   /** The object's alarm has changed and the change is committed: its time in milliseconds, or null. */
   onAlarm(instance: ObjectInstance, timeMs: number | null): void;
@@ -85,12 +85,12 @@ export interface InstanceOptions {
   readonly address: ObjectAddress;
   /** Null for an object without a class. */
   readonly construction: Construction | null;
-  /** True: it is a copy of an object elsewhere, which alone changes it. @default false */
+  /** True if the object is the local copy of an object on a server, and only the replica writes it. @default false */
   readonly isCopy?: boolean;
   readonly environment: HostEnvironment;
   readonly host: IoHost;
   readonly events: InstanceEvents;
-  /** Of a branch: opens its files. */
+  /** Opens the files of a branch; absent for other objects. */
   readonly openBranch?: (environment: LogEnvironment) => Promise<OpenedBranch>;
 }
 
@@ -120,7 +120,7 @@ export class ObjectInstance {
   readonly #environment: HostEnvironment;
   readonly #events: InstanceEvents;
   readonly #construction: Construction | null;
-  /** What calls of handles may do to the storage. */
+  /** The policy of calls of handles: what they may do to the storage. */
   readonly handlePolicy: AccessPolicy;
   readonly #userObject: UserObject | null;
   readonly #sockets: InstanceSockets | null;
@@ -141,7 +141,7 @@ export class ObjectInstance {
     options: InstanceOptions,
     admitted: Promise<boolean> = Promise.resolve(false),
   ): Promise<ObjectInstance> {
-    admitted.catch(() => {}); // reported below
+    admitted.catch(() => {}); // The error is reported below.
     const { address, environment, events } = options;
     const historyPruned = () => events.onHistoryPruned(address);
     const logEnvironment = { ...environment, historyPruned };
@@ -333,7 +333,7 @@ export class ObjectInstance {
         return await callback.call(globalThis);
       } catch (error) {
         this.reset(withReset(error));
-        return new Promise<T>(() => {}); // the code that waits is part of a dead instance
+        return new Promise<T>(() => {}); // The code that waits belongs to an instance that has ended.
       }
     });
   }
@@ -402,7 +402,7 @@ export class ObjectInstance {
     }
   }
 
-  // Also while it closes: then the last flush has failed.
+  // Resets the instance. This also happens while it closes, if the last flush fails.
   #break(reason: unknown, by: ResetBy = 'itself', dropsAlarm = false): void {
     if (!this.context.end(reason)) return;
     const released = this.storage.break(storageReason(reason));
@@ -471,7 +471,7 @@ export class ObjectInstance {
           if ('ok' in result) sink.result(result.ok);
           else sink.failed(result.error);
         };
-        enter(arrive).catch(() => {}); // the code that listens is part of a dead instance
+        enter(arrive).catch(() => {}); // The code that listens belongs to an instance that has ended.
       });
     };
   }

@@ -1,6 +1,6 @@
-// What the code of an object, and the calls of handles on it, may do to its storage.
+// Decides what the code of an object, and the calls of handles on it, may do to its storage.
 //
-// Invariant: a copy is written by its replica alone, and an object with followers by its class alone, because nobody else
+// Invariant: only its replica writes a copy, and only its class writes an object with followers, because no other code
 // informs the followers.
 
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';

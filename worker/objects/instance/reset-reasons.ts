@@ -31,7 +31,10 @@ export function aborted(reason = 'The object was reset by ctx.abort().'): Storag
   return error;
 }
 
-/** Why a facet ends; unlike an object's own reset it is not marked as one, as on workerd. */
+/**
+ * Returns the reason with which a facet ends. As on workerd, it is not marked as a reset, unlike the reason of an
+ * object's reset.
+ */
 export function facetEnded(reason: string): StorageError {
   const error = aborted(reason);
   Reflect.deleteProperty(error, 'durableObjectReset');

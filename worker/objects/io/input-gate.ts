@@ -112,7 +112,7 @@ export class InputGate {
     const parent = this.currentSection;
     return new Promise<T>((resolve, reject) => {
       checkDepth(parent);
-      if (this.#isClosed) return; // the waiting code is part of the section that has ended
+      if (this.#isClosed) return; // The waiting code belongs to the section that has ended.
       this.#opening.add(parent, () => {
         const section = this.#open(parent, policy);
         call(closure).then(
@@ -177,7 +177,7 @@ export class InputGate {
     this.#turns.nextTurn(() => this.#drain());
   }
 
-  // One task a turn, so that the microtasks of one never run in the section of another.
+  // Runs one task per turn, so that the microtasks of a task never run in the section of another one.
   #drain(): void {
     this.#drainIsScheduled = false;
     const next = this.#opening.take(this.#active) ?? this.#waiting.take(this.#active);
@@ -196,7 +196,7 @@ export class CriticalSection {
   /** The section around it; null when it is the outermost. */
   readonly parent: CriticalSection | null;
   readonly depth: number;
-  /** What its tasks may do to the storage; undefined: what the tasks outside of it may. */
+  /** What the section's tasks may do to the storage; undefined if they may do the same as tasks outside. */
   readonly policy: AccessPolicy | undefined;
   hasEnded = false;
 

@@ -11,9 +11,9 @@ export interface LifecycleEnvironment {
   /** Runs the task after the delay; the result cancels it. */
   after(delayMs: number, task: () => void): () => void;
   readonly idleMs: number;
-  /** Nothing is held any more. */
+  /** Called when nothing holds the instance any more. */
   onRest?(): void;
-  /** Nothing was held for `idleMs`. */
+  /** Called when nothing has held the instance for `idleMs`. */
   onEvict(): void;
 }
 
@@ -125,10 +125,10 @@ export class Lifecycle {
     const { after, elapsed, idleMs, onEvict } = this.#environment;
     this.#cancelTimer = after(delayMs, () => {
       this.#cancelTimer = undefined;
-      if (this.#state.kind !== 'idle') return; // the next rest sets it again
+      if (this.#state.kind !== 'idle') return; // The next rest sets the timer again.
       const leftMs = this.#state.sinceMs + idleMs - elapsed();
       if (leftMs <= 0) onEvict();
-      else this.#evictAfter(Math.min(leftMs, idleMs)); // a test may have set the clock back
+      else this.#evictAfter(Math.min(leftMs, idleMs)); // A test may have set the clock back.
     });
   }
 }

@@ -122,7 +122,7 @@ export class MessageTurns implements Turns {
 
   #closeWhenIdle(): void {
     if (!this.#isClosed || this.#isExpected) return;
-    this.#port?.close(); // closes the other end too
+    this.#port?.close(); // This closes the other port, too.
     this.#port = undefined;
   }
 }

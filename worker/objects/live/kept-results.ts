@@ -44,7 +44,7 @@ export type Era = object;
 export class KeptResults {
   readonly #environment: KeptEnvironment;
   readonly #eras = new Map<string, Era>();
-  /** By the text of their keys. */
+  /** The results that wait to be written, by the text of their keys. */
   readonly #due = new Map<
     string,
     { readonly change: KeptChange; readonly address: ObjectAddress }
@@ -52,7 +52,10 @@ export class KeptResults {
   /** Objects of which something may still be kept, because dropping it has failed. */
   readonly #undropped = new Map<string, ObjectAddress>();
   #rows: Promise<KeptRows | null> | undefined;
-  /** One transaction after the other: WebKit keeps the locks of a worker that ends among several. */
+  /**
+   * The last transaction. Transactions run one after the other, because WebKit keeps the locks of a worker that ends
+   * while several are open.
+   */
   #last: Promise<unknown> = Promise.resolve();
   #isTimed = false;
   /** Told the object of which results could not be kept or dropped. */
@@ -70,7 +73,10 @@ export class KeptResults {
     return known;
   }
 
-  /** The result of a read of that era, soon; undefined: it has failed, and none is kept. */
+  /**
+   * Stores the result of a read of this era soon; undefined means that the read has failed, and removes its stored
+   * result.
+   */
   keep(
     address: ObjectAddress,
     era: Era,

@@ -34,7 +34,7 @@ export interface LiveEnvironment {
   section<T>(closure: () => Promise<T>, policy: AccessPolicy): Promise<T>;
   /** Runs a synchronous read of the storage with this policy. */
   reading<T>(policy: AccessPolicy, read: () => T): T;
-  /** Settles when everything written so far is durable; undefined: it is. */
+  /** Settles when every write so far is durable; undefined if they all are. */
   durability(): Promise<void> | undefined;
 }
 

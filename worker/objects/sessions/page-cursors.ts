@@ -51,7 +51,8 @@ export class PageCursors {
         'The cursor was closed, or its object was reset; run the query again.',
       );
     }
-    let isAtEnd = true; // also if a row cannot be computed, since no row follows it
+    // The cursor is also at its end if a row cannot be computed, because no row follows.
+    let isAtEnd = true;
     try {
       const taken = Cursor.takeBatch(open.cursor, rowCount, BATCH_BYTES_MAX);
       isAtEnd = taken.isAtEnd;

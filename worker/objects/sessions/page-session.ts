@@ -62,10 +62,10 @@ type Result = Performed<Call['op']>;
 
 export class PageSession {
   readonly address: ObjectAddress;
-  /** Of its object, in the host. */
+  /** The key of the session's object in the host. */
   readonly key: string;
   readonly #author: Annotation;
-  /** The same author with the label that was used last. */
+  /** The session's author with the label that was used last. */
   #labelled: Annotation;
   readonly #environment: SessionEnvironment;
   readonly cursors: PageCursors;
@@ -97,7 +97,7 @@ export class PageSession {
     this.branches = new PageBranches(environment.branches);
   }
 
-  /** Who makes the commits of a call. */
+  /** Returns the author that the commits of a call name. */
   authorOf({ label }: Call): Annotation {
     if (label === undefined) return this.#author;
     if (this.#labelled.by.label !== label) {
@@ -123,7 +123,7 @@ export class PageSession {
       this.#asked = new PageTransaction(first.number, instance, this.#environment.after);
     }
     const asked = this.#asked;
-    // Also calls that belong to no transaction, such as `at`: the closure may wait for them.
+    // This includes calls that belong to no transaction, such as `at`, because the closure may wait for them.
     if (asked?.isWaiting && first?.op !== 'begin') {
       return this.#executeAdmitted(asked, instance, batch);
     }
@@ -142,7 +142,7 @@ export class PageSession {
     if (!transaction?.isOpen) return;
     await transaction.instance
       .deliver(() => void transaction.rollback(), transaction.section)
-      .catch(() => {}); // it has ended meanwhile, or the object was reset: there is nothing to undo
+      .catch(() => {}); // The transaction has ended, or the object was reset, so nothing is left to undo.
   }
 
   async #executeAdmitted(

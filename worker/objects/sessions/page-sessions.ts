@@ -60,7 +60,9 @@ export class PageSessions implements StorageService {
           : fromWireAddress(target);
       letGo = this.#host.branches.hold(await this.#host.located(address));
       await this.#host.instance(address).catch((error) => {
-        if (!isUnreadable(address, error)) throw error; // else each call gets it, and an import is the way out
+        // If the file cannot be read, the session opens nevertheless: each call gets the error, except an import, which
+        // repairs the object.
+        if (!isUnreadable(address, error)) throw error;
       });
     } catch (error) {
       letGo();

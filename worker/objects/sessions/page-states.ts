@@ -24,7 +24,7 @@ export class PageStates<State extends Closable> {
     this.#closedFact = closedFact;
   }
 
-  /** Its id in the session. */
+  /** Adds a state, and returns its id in the session. */
   add(state: State): number {
     for (const [id, { isClosed }] of this.#open) if (isClosed) this.#open.delete(id);
     const id = this.#nextId();

@@ -88,11 +88,12 @@ export class PageTransaction {
         resolve();
         return held;
       });
-      this.#ended.catch(reject); // does nothing once it is open; `commit` returns the error
+      // This does nothing once the transaction is open; `commit` returns the error then.
+      this.#ended.catch(reject);
     });
   }
 
-  /** It does not open, for this reason, which its calls reject with. */
+  /** Ends a transaction that does not open: its calls reject with this reason. */
   refuse(error: unknown): void {
     if (!this.isWaiting) return;
     this.#state = { kind: 'lost', error };
@@ -148,7 +149,7 @@ export class PageTransaction {
     try {
       void this.rollback();
     } catch {
-      return; // the object was reset, by which it was lost
+      return; // The reset of the object has already rolled the transaction back.
     }
     const error = storageError(
       'TRANSACTION_TIMEOUT',

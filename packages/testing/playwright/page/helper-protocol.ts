@@ -38,7 +38,7 @@ export interface ObjectName {
   readonly className: string | null;
   readonly name?: string;
   readonly id?: string;
-  /** If this is set, the kept branch of that name is meant. */
+  /** The name of a kept branch of the object; absent for the object itself. */
   readonly branch?: string;
 }
 
