@@ -24,7 +24,7 @@ const MODULE = /\bUSING\s+["'`[]?(\w+)/i;
  */
 const CONTENT = /[,(]\s*c[onte]*\s*=\s*(["'`[]?)([^"'`\],)]*)/i;
 
-/** By module: the suffixes of the shadow tables with a virtual table's content. */
+/** The suffixes of the shadow tables with a virtual table's content, by module. */
 const SHADOWS: Readonly<Record<string, readonly string[]>> = {
   fts5: ['config', 'content', 'data', 'docsize', 'idx'],
   rtree: ['node', 'parent', 'rowid'],

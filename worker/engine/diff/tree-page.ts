@@ -20,7 +20,7 @@ const LOCAL_MIN = Math.floor(((PAGE_BYTES - 12) * 32) / 255) - 23;
 /** Bytes of a payload in one overflow page, after the number of the next one. */
 export const OVERFLOW_BYTES = PAGE_BYTES - 4;
 
-/** One entry: a row in a leaf of a table, or an entry of an index, whose inner pages have entries too. */
+/** One entry of a page: a row in a leaf of a table, or an entry of an index, which also inner pages have. */
 export interface TreeCell {
   /** The rowid; undefined in an index. */
   readonly rowid: bigint | undefined;

@@ -103,7 +103,7 @@ export class ClearanceWatch {
     const next = () => {
       this.#checksRegularly = this.#underWay > 0;
       if (!this.#checksRegularly) return;
-      this.#confirm().catch(() => {}); // reported by `cleared`
+      this.#confirm().catch(() => {}); // `cleared` reports the error.
       this.#environment.after(CHECK_MS, next);
     };
     next();

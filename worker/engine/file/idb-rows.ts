@@ -286,7 +286,7 @@ async function openExisting<T>(
   const database = await openDB<Schema>(name, VERSION, {
     upgrade: (_database, _old, _new, transaction) => {
       isNew = true;
-      // It rejects beside the opening, which alone is awaited.
+      // `done` rejects together with the opening; only the opening is awaited.
       transaction.done.catch(() => {});
       transaction.abort();
     },

@@ -18,7 +18,7 @@ export async function listenIn(folder: string, name: string): Promise<(() => voi
   const end = () => {
     if (hasEnded) return;
     hasEnded = true;
-    server.close(); // unlinks the socket by its path, which needs the descriptor
+    server.close(); // `close` also unlinks the socket by its path, which needs the descriptor.
     rmSync(join(folder, name), { force: true });
     closeSync(descriptor);
   };
@@ -28,7 +28,7 @@ export async function listenIn(folder: string, name: string): Promise<(() => voi
       // Exclusive: in a cluster, the primary process would listen for its workers.
       server.listen({ path: shortPath(descriptor, name), exclusive: true }, resolve);
     });
-    server.on('error', () => {}); // an error of a connection, which is refused then
+    server.on('error', () => {}); // Ignore an error of a connection: the connection is refused then.
     if (await isListening(folder, name)) return end;
   } catch {
     // The file system has no sockets.

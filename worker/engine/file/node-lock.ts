@@ -70,7 +70,7 @@ async function takeLock(file: string, own: Holder): Promise<Holder | undefined> 
   for (;;) {
     if (create(file, own)) return undefined;
     const found = read(file);
-    if (found === undefined) continue; // its holder has just released it
+    if (found === undefined) continue; // The holder has just released the lock.
     if (await isAlive(dirname(file), found, own)) return found;
     // Of all processes that see this file, only the one with the lock on it may replace it.
     const claim = `${file}.${found.token}`;
@@ -123,7 +123,7 @@ function read(file: string): Holder | undefined {
     const holder = JSON.parse(text) as Holder;
     return { ...UNKNOWN_HOLDER, ...holder };
   } catch {
-    return UNKNOWN_HOLDER; // version 0.1 could be killed during the write
+    return UNKNOWN_HOLDER; // Version 0.1 could be killed while it wrote the file.
   }
 }
 

@@ -52,7 +52,8 @@ export function isRunning(pid: number, start: string | null): boolean {
   }
   const status = statusOf(pid);
   if (status === undefined) return true;
-  const hasEnded = status.state === 'Z' || status.state === 'X'; // not yet reaped by its parent
+  // The parent has not reaped the process yet.
+  const hasEnded = status.state === 'Z' || status.state === 'X';
   return !hasEnded && (start === null || status.start === start);
 }
 

@@ -63,7 +63,7 @@ export class HandleCloser {
   close(handle: Pick<AccessHandle, 'close'>): void {
     const closing = this.#look().then(
       () => handle.close(),
-      () => {}, // reported by the watch; a deleted file cannot store anything
+      () => {}, // The watch reports the error; a deleted file cannot store anything.
     );
     this.#closing.add(closing);
     void closing.finally(() => this.#closing.delete(closing));

@@ -61,7 +61,7 @@ export class SaveQueue {
         // If there was no room for all files together, store each alone, so that one does not block the others.
         const outcome = isStored || files.size === 1 ? together : this.#store([file]);
         settle(outcome);
-        await outcome.catch(() => {}); // reported by `done`
+        await outcome.catch(() => {}); // `done` reports the error.
       }
     }
     this.#running = new Map();

@@ -14,7 +14,7 @@ import { FileContent } from './memory-file.ts';
 /** Bytes in memory from which on the files are moved, and maximum of bytes in memory until they have moved. */
 export const SCRATCH_BYTES = { moved: 8 << 20, most: 64 << 20 } as const;
 
-/** One temporary file; its content is in memory, or in an open file of the medium. */
+/** A temporary file, whose content is in memory or in an open file of the medium. */
 interface Scratch {
   content: FileContent | SyncFile;
   isOpen: boolean;

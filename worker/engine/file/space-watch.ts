@@ -10,7 +10,7 @@ export interface Space {
   readonly quota: number;
 }
 
-/** The browser is asked again only after at least so many written bytes. */
+/** The minimum number of written bytes before the browser is asked again. */
 const STEP_BYTES_MIN = 256 * 1024;
 
 export class SpaceWatch {

@@ -51,7 +51,7 @@ export interface PendingRestore {
   /** Checksum that the commit of that sequence must have; 0 if any commit with that sequence is meant. */
   readonly sum: number;
   /**
-   * Who requested the restore, for its commit. Only the marker in the log stores this, so a checkpoint before the
+   * The author of the restore, for its commit. Only the marker in the log stores the author, so a checkpoint before the
    * restore loses it.
    */
   readonly annotation?: Uint8Array;

@@ -104,7 +104,7 @@ export class Corrections {
   }
 
   #isCertain(commit: Dated): boolean {
-    if (commit.sequence === 0) return true; // the empty object
+    if (commit.sequence === 0) return true; // Sequence 0 is the empty object.
     if (commit.timeMs > this.#endMs) return false;
     return !this.#found.some((correction) => isDoubtedBy(commit, correction));
   }
@@ -129,7 +129,7 @@ async function lastShown(sequence: number, endMs: number, log: CommitLog): Promi
     );
     if (sides === null) return null;
     const { last } = sides;
-    if (last.sequence === 0) return null; // before the first commit
+    if (last.sequence === 0) return null; // The time is before the first commit.
     if (last.sequence >= start) return last.timeMs;
   }
 }

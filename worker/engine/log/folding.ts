@@ -41,7 +41,7 @@ const STAGES = [
 const PRESSURE = 0.5;
 /** Maximum number of segments that are folded into one. */
 const FOLDED_MAX = 8;
-/** The same maximum when bytes are short, so that the fold ends before they are used up. */
+/** The value of the maximum above when few bytes are left, so that the fold ends before they are used up. */
 const URGENT_MAX = 2;
 /** If the folded segment before them is smaller than this, it is folded again with them. */
 const SMALL_BYTES = 2 << 20;

@@ -216,7 +216,8 @@ function readCopy(file: SyncFile, copy: 0 | 1): Stored | null {
   const view = new DataView(bytes.buffer);
   const length = view.getUint32(HEAD.length, true);
   const place = bytes.subarray(0, placeBytes(length));
-  if (view.getFloat64(HEAD.sum, true) !== sumOf(place)) return null; // also if the copy is cut off
+  // The sum also differs if the copy is cut off.
+  if (view.getFloat64(HEAD.sum, true) !== sumOf(place)) return null;
   const list = JSON.parse(
     new TextDecoder().decode(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length)),
   ) as KeptBranch[];

@@ -591,7 +591,7 @@ export class ObjectFiles {
   }
 }
 
-/** Returns the size of a segment for a history of at most so many bytes. */
+/** Returns the size of a segment for a history of at most this many bytes. */
 function segmentBytesFor(bytes = Number.POSITIVE_INFINITY): number {
   return Math.min(SEGMENT_BYTES, Math.max(SMALL_SEGMENT_BYTES, bytes / SEGMENTS_KEPT));
 }

@@ -318,7 +318,8 @@ export class PageStore implements DatabaseFile {
     if (log.active.hasUncutRemains) return false;
     yield* log.flush();
     if (isAll()) {
-      if (!log.canRotate) return false; // otherwise every refused commit would make a useless checkpoint
+      // Without this check, every refused commit would make a useless checkpoint.
+      if (!log.canRotate) return false;
       if (isLate() || !(yield* this.checkpoint(null)) || isLate()) return false;
       yield* this.rotateLog();
       if (isAll()) return false;

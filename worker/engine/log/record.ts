@@ -392,7 +392,7 @@ export function markerBody(bytes: Uint8Array, record: Record): { sequence: numbe
  */
 export type EachRange = (start: number, count: number, words: Uint32Array, from: number) => void;
 
-/** One page's entry inside a record's bytes. */
+/** The entry of one page in the bytes of a record. */
 export class PageEntry {
   readonly pageIndex: number;
   /** Checksum of the page after the transaction; meaningless if the page is gone. */

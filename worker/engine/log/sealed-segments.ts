@@ -44,7 +44,7 @@ export interface KeptHistory {
 
 export class SealedSegments {
   readonly spans: Spans;
-  /** By the number of a folded segment: the bytes that folding saved. */
+  /** The bytes that folding has saved in each folded segment, by its number. */
   readonly #savedBytes = new Map<number, number>();
   readonly #directory: FileDirectory;
   readonly #checksum: Checksum;

@@ -270,7 +270,7 @@ export class Segment {
     return this.#changes;
   }
 
-  /** Records that a flush which covers so many changes has ended. */
+  /** Records that a flush has ended, which covers this many changes. */
   flushed(changes: number): void {
     assert(changes <= this.#changes, 'a flush covers changes that were not made');
     this.#flushed = Math.max(this.#flushed, changes);

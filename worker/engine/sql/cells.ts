@@ -6,7 +6,7 @@
 import type { SqlStorageValue } from '../../../src/shared/contract/storage.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 
-/** One encoded value. */
+/** The encoding of one value. */
 export type Cell = Uint8Array;
 
 export const CELL = { undefined: 0, integer: 1, real: 2, text: 3, blob: 4, null: 5 } as const;

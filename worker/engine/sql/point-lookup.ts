@@ -124,7 +124,7 @@ export function keysOf(
   const keys: LookupKey[] = [];
   for (const operand of operands) {
     const value = 'value' in operand ? operand.value : bindings[operand.parameter];
-    if (value === null) continue; // equal to nothing
+    if (value === null) continue; // NULL is equal to nothing.
     const isKey = isRowid
       ? Number.isSafeInteger(value)
       : typeof value === 'string' && value.isWellFormed();

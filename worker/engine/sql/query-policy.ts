@@ -1,5 +1,5 @@
-// What user SQL may do, and who learns of it: arguments of each call, as the Regulator of workerd's statements. The
-// database keeps none, so that no caller can leave its own behind for another one.
+// Declares what user SQL may do, and who learns of its reads. Each call passes its policy as an argument, like the
+// Regulator of workerd's statements. The database stores no policy, so a caller cannot leave its own to the next one.
 
 import type { TableRows } from './point-lookup.ts';
 import type { QueryAccess, TableSet } from './query-tables.ts';
@@ -7,9 +7,9 @@ import type { ToldRow } from './row-watch.ts';
 
 /** What the statements of one call may do. */
 export interface QueryPolicy {
-  /** The error of a statement that would write; null: statements may write. */
+  /** Makes the error of a statement that would write; null if statements may write. */
   readonly refusal: (() => Error) | null;
-  /** Collects what the statements read, for the watcher; null: nobody wants to know. */
+  /** Collects what the statements read, for the watcher; null if no live read runs. */
   readonly reads: QueryReads | null;
 }
 

@@ -125,7 +125,7 @@ export class QueryTablesIndex {
       this.#compile(query, touched);
     } catch (error) {
       if (!isStorageError(error)) throw error;
-      return ALL; // out of memory, perhaps; the query itself runs, or reports the error
+      return ALL; // Perhaps out of memory. The query itself runs, or reports the error.
     }
     const { read, written } = touched;
     return {

@@ -10,7 +10,7 @@ import type { Pointer } from '../vfs/sqlite-module.ts';
 import type { Connection, Prepared } from './connection.ts';
 import { type DescribeTable, rewriteOrderLimit } from './order-limit.ts';
 
-/** One compiled statement of the text. */
+/** A compiled statement of the text. */
 export interface TextStatement {
   readonly statement: Pointer;
   readonly isFirst: boolean;

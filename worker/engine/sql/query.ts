@@ -12,7 +12,7 @@ import { DONE, OK, ROW } from './sql-error.ts';
 import { bindValue } from './statement.ts';
 import { changesSchema, hasLoop } from './write-savepoint.ts';
 
-/** One run of a query; it is notified before the query is used for another run. */
+/** A run of the query. It is notified before the query is used for another run. */
 export interface Run {
   /** Copies the current counts of the query's counter. */
   keepCounts(): void;

@@ -1,5 +1,5 @@
-// What code may do to the storage of an object, and who learns of its reads: a value that the scope of the code holds
-// (CommitScope) for as long as it runs.
+// Declares what code may do to the storage of an object, and who learns of its reads. The scope of the code
+// (CommitScope) holds the policy while the code runs.
 //
 // Does not know which code has which policy (worker/objects/instance).
 
@@ -7,9 +7,9 @@ import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { ReadSet } from './accesses.ts';
 
 export interface AccessPolicy {
-  /** The error of every write; null: the code may write. */
+  /** Makes the error of every write; null if the code may write. */
   readonly refusal: (() => Error) | null;
-  /** Collects what the code reads; null: no live read runs. */
+  /** Collects what the code reads; null if no live read runs. */
   readonly reads: ReadSet | null;
 }
 

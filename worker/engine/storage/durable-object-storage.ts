@@ -29,7 +29,7 @@ export interface DurableObjectStorage
 export class DurableObjectStorage {
   /** SQL on the object's private database; on the key-value backend, its members throw. */
   declare readonly sql: SqlStorage;
-  /** The same keys and values, synchronously; on the key-value backend, its methods throw. */
+  /** The synchronous methods for the same keys and values; on the key-value backend, they throw. */
   declare readonly kv: SyncKvStorage;
   readonly #storage: ObjectStorage;
 

@@ -200,7 +200,7 @@ export class ObjectStorage {
   /** Size of the database, in bytes. */
   get databaseSize(): number {
     this.#mustBeAlive();
-    this.#authors.policy.reads?.addEverything(); // every commit may change it
+    this.#authors.policy.reads?.addEverything(); // Every commit may change the result.
     return this.#database.sizeBytes;
   }
 
@@ -417,7 +417,7 @@ export class ObjectStorage {
     this.environment.onReplaced?.();
     this.#orReset(() => {
       replace();
-      this.#files.cancelRestore(); // the restore would undo the replacement
+      this.#files.cancelRestore(); // Cancel the restore, because it would undo the replacement.
     });
     this.#replaced = reason;
     this.#closeDatabase();
@@ -459,7 +459,7 @@ export class ObjectStorage {
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#transactions.commitImplicit();
-    if (this.#broken !== undefined) throw this.#broken; // by the commit, which has closed the files
+    if (this.#broken !== undefined) throw this.#broken; // The commit may have failed and closed the files.
     await this.#commits.flush();
     await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
   }
@@ -519,7 +519,7 @@ export class ObjectStorage {
   #ask(policy = this.#authors.policy): void {
     this.#mustBeWritable(policy);
     this.#authors.beforeWrite(this.#transactions);
-    this.#mustBeAlive(); // a flush that failed may have ended it
+    this.#mustBeAlive(); // A flush that failed may have ended the storage.
   }
 
   /** Prepares a write; returns the set in which to note it, undefined if there are no live reads. */
@@ -570,8 +570,9 @@ export class ObjectStorage {
   #committed(): void {
     const { notes } = this.accesses;
     notes?.committed();
-    this.#commits.committed({ isAwaited: notes !== undefined }); // live reads wait for it
-    if (this.#broken !== undefined) return; // its flush has failed, and the database is closed
+    this.#commits.committed({ isAwaited: notes !== undefined }); // Live reads wait for the flush.
+    // The flush of the commit has failed, and the database is closed.
+    if (this.#broken !== undefined) return;
     if (this.#alarmChanged) {
       this.#alarmChanged = false;
       this.environment.onAlarm(this.#alarm.storedMs);

@@ -219,7 +219,7 @@ export class Past {
   }
 
   #momentOf(bookmark: string, state: PastState): Moment {
-    if (state.ended) throw state.ended; // it may have ended with the storage
+    if (state.ended) throw state.ended; // The state may have ended together with the storage.
     const moment = new Moment({
       bookmark,
       state,

@@ -85,7 +85,7 @@ const SPECIAL: { readonly [Op in MethodName<WorkerOwner>]?: Run } = {
     const { keys } = OPERATIONS.get.method!.fields(args);
     checkOpen();
     if (!Array.isArray(args[0])) return storage.get(keys[0]!, decodeValue);
-    if (keys.length === 0) storage.list(NO_KEYS); // throws if the storage has ended
+    if (keys.length === 0) storage.list(NO_KEYS); // `list` throws if the storage has ended.
     const found = new Map<string, unknown>();
     for (const key of keys) storage.get(key, (bytes) => found.set(key, decodeValue(bytes)));
     return found;

@@ -15,7 +15,7 @@
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { Savepoint, TransactionControl } from '../sql/transaction-control.ts';
 
-/** One explicit transaction. Inner ones are savepoints of the outer. */
+/** An explicit transaction. Inner transactions are savepoints of the outer one. */
 export interface Frame {
   readonly parent: Frame | null;
   /** The savepoint of an inner frame; undefined for the outermost one, which is SQLite's transaction. */

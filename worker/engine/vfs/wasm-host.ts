@@ -81,7 +81,7 @@ function grow(memory: WebAssembly.Memory, sizeBytes: number): boolean {
       memory.grow(Math.ceil((wantedBytes - nowBytes) / PAGE_BYTES));
       return true;
     } catch {
-      return false; // the device has less memory left: try the next smaller share
+      return false; // The device has less memory left: the caller tries the next smaller share.
     }
   });
 }

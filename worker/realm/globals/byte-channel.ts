@@ -92,7 +92,8 @@ export class ByteChannel {
         this.#wakeReader = wake;
       });
     }
-    if (this.#pendingWrite !== undefined) this.#deliver(this.#pendingWrite); // else the stream has ended
+    // Without a waiting write, the stream has ended.
+    if (this.#pendingWrite !== undefined) this.#deliver(this.#pendingWrite);
   }
 
   #deliver(written: PendingWrite): void {

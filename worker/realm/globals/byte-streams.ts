@@ -36,7 +36,7 @@ async function readAtLeast(
   while (filled < byteCount) {
     const rest = new Uint8Array(buffer, byteOffset + filled, byteLength - filled);
     const { done, value } = await this.read(rest);
-    if (value === undefined) return { done: true, value }; // cancelled
+    if (value === undefined) return { done: true, value }; // The stream was cancelled.
     buffer = value.buffer;
     filled += value.byteLength;
     if (done) break;

@@ -31,7 +31,7 @@ export class CacheEntries {
       return undefined;
     }
     this.#entries.delete(key);
-    this.#entries.set(key, entry); // reinserted, so that the map is ordered by last use
+    this.#entries.set(key, entry); // Reinsert the entry, so that the map is ordered by last use.
     return entry;
   }
 

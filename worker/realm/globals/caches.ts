@@ -41,7 +41,8 @@ class Cache {
       );
     }
     checkStorable(request, response);
-    const read = this.#readEntry(request, response); // started now, so that code that produces the body runs as part of its object
+    // Start the read now, so that code that produces the body runs as part of its object.
+    const read = this.#readEntry(request, response);
     read.catch(() => {}); // the error is thrown by `await read` below
     await this.#host.send(async () => {
       const entry = await read;

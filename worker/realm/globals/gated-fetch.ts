@@ -61,7 +61,7 @@ export function installFetch(
 
 /** Reads the request's body into memory, for a host that cannot send streams. */
 async function withBufferedBody(request: Request): Promise<Request> {
-  const { body } = request as { body?: ReadableStream | null }; // missing in Firefox
+  const { body } = request as { body?: ReadableStream | null }; // Firefox has no `Request.body`.
   if (body === null || body === undefined) return request;
   return new Request(request, { body: await request.arrayBuffer() });
 }

@@ -93,7 +93,7 @@ class ObjectTimers {
     };
     let isDue = false;
     const enter = () => {
-      if (!this.#clears.has(id)) return; // cleared while it waited at the gate
+      if (!this.#clears.has(id)) return; // The timer was cleared while it waited at the gate.
       if (!repeats) clear();
       run();
     };

@@ -26,7 +26,7 @@ type Wasm = URL | WebAssembly.Module | null;
 export interface BrowserHostOptions extends HostedApp {
   /** Name of the directory; one host uses it at a time. */
   readonly directory: string;
-  /** The medium of its files. @default null: the medium where the files already are, else the best one available */
+  /** The medium of the files. @default null: the medium where the files already are, else the best one available */
   readonly medium?: StorageMedium | null;
   /** The instrumented SQLite, as a compiled module or an address; null if unknown. @default the file beside the worker */
   readonly wasm?: Wasm | Promise<Wasm>;
@@ -104,7 +104,7 @@ async function openParts(
   const listing = isListed
     ? IdbCatalog.open(directory, whenLost)
     : Promise.resolve(new MemoryCatalog());
-  listing.catch(() => {}); // thrown below
+  listing.catch(() => {}); // The error is thrown below.
   try {
     const [sqlite, medium] = await Promise.all([
       Promise.resolve(wasm).then((found) => loadSqlite(found)),

@@ -107,7 +107,7 @@ async function onIndexedDb(
     const [settled] = await Promise.allSettled([result]);
     if (medium.isLost) {
       const reason = await lost;
-      await environment.sleep(0); // by then, connections have closed
+      await environment.sleep(0); // The connections have closed by then.
       throw reason;
     }
     if (settled.status === 'rejected') throw settled.reason;
@@ -161,7 +161,7 @@ async function writeRecord(directory: string, kind: StorageMedium): Promise<void
   try {
     await recordMedium(directory, kind);
   } catch (cause) {
-    if (kind === 'opfs') return; // the existence of its folder serves as the record
+    if (kind === 'opfs') return; // For OPFS, the existence of the folder serves as the record.
     if (cause instanceof SilentDatabase) throw recordLocked(directory, cause);
     const isFull = await isFromFullDisk(cause);
     throw storageError(

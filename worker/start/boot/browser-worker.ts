@@ -39,7 +39,7 @@ export type BrowserWorkerOptions = Pick<
 /** Starts serving. Call it before the first `await`; otherwise the page's first message is lost. */
 export function startBrowserWorker(options: BrowserWorkerOptions): void {
   const { build, compareBuilds, entryTexts, ...hosted } = options;
-  const { setTimeout, clearTimeout } = globalThis; // taken now, before a host replaces them
+  const { setTimeout, clearTimeout } = globalThis; // Keep the timers before a host replaces them.
   const after: After = (delayMs, task) => {
     const timer = setTimeout(task, delayMs);
     return () => clearTimeout(timer);

@@ -31,14 +31,14 @@ import type { LivingCandidate } from './candidates.ts';
 /** Whether a candidate that waits takes over from an older leader. */
 export type Takeover =
   | { readonly kind: 'none' }
-  /** It has asked this leader to step down. */
+  /** The candidate has asked this leader to step down. */
   | { readonly kind: 'asked'; readonly leader: string }
-  /** Its host could not be created: it leads if nobody else does, and takes over from nobody. */
+  /** The host could not be created: the candidate leads if no other worker does, and takes over from none. */
   | { readonly kind: 'refused' };
 
 export type CandidatePlace =
   | { readonly kind: 'new' }
-  /** It is in no queue; its page was told, and may start it again. */
+  /** The candidate is in no queue; its page was informed, and may start it again. */
   | { readonly kind: 'failed' }
   /** The others do not see it yet. */
   | { readonly kind: 'introducing'; readonly takeover: Takeover }
@@ -69,7 +69,9 @@ export interface Candidacy {
   readonly heardCount: number;
 }
 
-/** Another worker that leads, as it has announced itself. A version that tells no deployment has null. */
+/**
+ * Another worker that leads, as its announcement describes it. The deployment is null if that version announces none.
+ */
 export interface AnnouncedLeader extends Versions {
   readonly worker: string;
   readonly deployment: Deployment | null;
@@ -207,7 +209,7 @@ export function stepCandidacy(
       );
     }
     case 'yielded':
-      if (state.place.kind !== 'yielding') return unchanged(state); // its files were cleared meanwhile
+      if (state.place.kind !== 'yielding') return unchanged(state); // The files were cleared meanwhile.
       return waits(state, NO_TAKEOVER, { kind: 'release' });
     case 'lost':
       if (state.place.kind !== 'leading' && state.place.kind !== 'yielding')
@@ -253,7 +255,8 @@ function fails(state: Candidacy, error: unknown, ...effects: CandidacyEffect[]):
 
 function takesTurn(state: Candidacy): CandidacyStep {
   const { place, askedBefore } = state;
-  if (place.kind !== 'waiting') return unchanged(state, { kind: 'release' }); // it has failed since
+  // The candidate has failed since.
+  if (place.kind !== 'waiting') return unchanged(state, { kind: 'release' });
   const { takeover } = place;
   const isAsked = takeover.kind === 'asked';
   const asked = isAsked ? added(askedBefore, takeover.leader) : askedBefore;
@@ -344,7 +347,7 @@ function mayAsk({ place, askedBefore }: Candidacy, leader: string): boolean {
 }
 
 function judged(state: Candidacy, { leader, count }: Judgement, order: Order): CandidacyStep {
-  if (count !== state.heardCount) return unchanged(state); // another one was heard since
+  if (count !== state.heardCount) return unchanged(state); // Another leader was heard since.
   const { worker, deployment, ...facts } = leader;
   const own = order === 'same' && deployment !== null ? state.deployment : null;
   const build = deployment?.build ?? null;

@@ -240,7 +240,7 @@ class Candidate {
 
   async #list(question: Question): Promise<void> {
     try {
-      await this.#presence?.show(); // others look for it when they are asked
+      await this.#presence?.show(); // Other workers look for this presence when they are asked.
       const { locks } = this.#environment;
       const living = await livingCandidates(locks, this.#names.candidateLock);
       this.#step({ kind: 'listed', question, living });

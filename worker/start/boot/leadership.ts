@@ -65,7 +65,7 @@ export class Leadership {
   }
 
   connect({ client, connection }: ControlMessage & { type: 'connect' }): void {
-    // Both become parts of names, and any tab of the origin can post here, even one with other code.
+    // Both values become parts of names, and any tab of the origin can post here, even one with other code.
     if (typeof client !== 'string' || typeof connection !== 'string') return;
     const { locks, names, openChannel } = this.#environment;
     const channel = openChannel(names.connectionChannel(connection));

@@ -28,11 +28,11 @@ export class CandidatePreparation {
   readonly #worker: string;
   readonly #deployment: Deployment;
   readonly #environment: PreparationEnvironment;
-  /** It has a timer to look whether the candidate is the next in line. */
+  /** True while a timer runs that looks whether the candidate is the next in line. */
   #isLooking = false;
   /** Everything is loaded, or was tried to be. */
   #isPrepared = false;
-  /** The worker ahead in line whose end it waits for; null: it has not looked. */
+  /** The worker ahead in line whose end is awaited; null before the first look. */
   #watched: string | null | undefined = null;
 
   constructor(worker: string, deployment: Deployment, environment: PreparationEnvironment) {
@@ -57,11 +57,12 @@ export class CandidatePreparation {
       this.#watched = ahead;
       if (ahead === undefined) {
         this.#isPrepared = true;
-        // Nobody waits for it yet: when its turn comes, creating the host fails likewise, and its page is told.
+        // Nobody waits for this preparation. If it fails, creating the host fails likewise when the candidate's turn
+        // comes, and its page is informed.
         prepare().catch(() => {});
         return;
       }
-      const { signal } = new AbortController(); // until that worker ends
+      const { signal } = new AbortController(); // The request waits until that worker ends.
       whenReleased(locks, names.workerLock(ahead), signal, () => this.prepareInLine());
     });
   }

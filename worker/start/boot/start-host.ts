@@ -86,7 +86,7 @@ export interface RunningHost {
 export interface HostedApp {
   /** The members of `env` from the app's options. @default none */
   readonly env?: object;
-  /** workerd's compatibility flags. @default none */
+  /** The compatibility flags, as in workerd. @default none */
   readonly compatibilityFlags?: readonly string[];
   /** Makes the entry points. Absent if the app has none. */
   readonly entryPoints?: MakeEntryPoints;

@@ -62,7 +62,7 @@ export async function createObjects<Table extends ClassTable>(
     const objects = await start(medium, catalog, openFiles);
     return { ...objects, close: () => objects.close().finally(() => medium.close()) };
   } catch (error) {
-    medium.close(); // otherwise the folder would stay locked until this process ends
+    medium.close(); // Release the folder, which would stay locked until this process ends.
     throw error;
   }
 }

@@ -48,7 +48,7 @@ export async function objectsOn<Table extends ClassTable>(
   options: InProcessOptions,
   openFiles = OPEN_FILES_UNBOUNDED,
 ): Promise<Objects<Table>> {
-  lateCode.give(lateParts); // outside of a browser, loading a second file later would only be slower
+  lateCode.give(lateParts); // Outside of a browser, loading a second file later would only be slower.
   const running = await startHost(
     {
       ...platform,

@@ -84,7 +84,7 @@ function withEveryClass(objects: ObjectsService): ObjectsService {
   };
 }
 
-/** One page. Its messages are the events of this target. */
+/** A page that is connected by a socket. Its messages are the events of this target. */
 class SocketPage extends EventTarget {
   readonly #service: WorkerService;
   readonly #socket: PageSocket;
