@@ -225,7 +225,7 @@ export class FieldDraft implements TextDraft {
 
   #onSaveFailed(error: unknown): void {
     if (this.#state.state === 'conflict') return;
-    // Another save, which still runs, has the present text.
+    // A save that still runs has the current text.
     if (this.#runningSaves > 0 && !this.#isUnsaved) return;
     // The text was reported as stored before its save failed, so only the answer was lost.
     if (this.#reportedValue === this.#state.text && this.#unreportedTexts.length === 0) {

@@ -74,7 +74,7 @@ export async function migrate<Storage extends MigratableStorage>(
     const next = migrations[position]!;
     const isApplied = await storage.transaction(async () => {
       const before = checkApplied(await readApplied(storage), migrations);
-      if (before > position) return false; // another tab has applied it meanwhile
+      if (before > position) return false; // Another tab has applied the migration meanwhile.
       await runMigration(storage, next);
       await insertRow(storage, position, next);
       return true;

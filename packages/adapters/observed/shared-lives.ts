@@ -24,8 +24,8 @@ const UNCLAIMED_MS = 30_000;
 const THROWN_ERROR_MS = 250;
 
 /**
- * If so many first values of one handle have arrived that no component has read, a component is assumed to ask for
- * another query in each render: it suspends for a value, renders again, and suspends for the value of the next query.
+ * The number of first values of one handle that may arrive unread. Beyond it, a component is assumed to ask for another
+ * query in each render: it suspends for a value, renders again, and suspends for the value of the next query.
  */
 const UNREAD_VALUES_MAX = 10;
 

@@ -4,7 +4,10 @@
 // A render that the shown read has caused shows that read. If the render asks for another read, the component is
 // rendered again and gets it, but only a few times in a row.
 
-/** After so many renders in a row, each caused by the read before it and asking for another, the shown read is kept. */
+/**
+ * The number of renders in a row, each caused by the read before it and asking for another read, after which the shown
+ * read is kept.
+ */
 const UNSTEADY_RENDERS_MAX = 5;
 
 export class SteadyRead<T> {

@@ -5,8 +5,8 @@ import { useMemo, useSyncExternalStore } from 'react';
 import { observeUndo, type UndoControls, undoFunctions } from '../observed/observed-undo.ts';
 
 /**
- * The state of a stack of `ctx-storage/undo`, again after each change, with `undo`, `redo` and `skip`. Null: the page
- * has none yet; nothing can be undone then.
+ * Returns the state of a stack of `ctx-storage/undo`, with `undo`, `redo` and `skip`, and renders again after each
+ * change. The stack may be null while the page has none yet; nothing can be undone then.
  */
 export function useUndo(stack: UndoStack | null): UndoControls {
   const { observed, functions } = useMemo(

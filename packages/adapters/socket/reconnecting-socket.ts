@@ -12,7 +12,7 @@ import type { ObjectResponse, ObjectWebSocket } from '@ctx-storage/core/object';
 /** The most bytes of messages that wait for a connection. */
 const WAITING_BYTES_MAX = 1_048_576;
 
-/** After so many failed requests in a row, the socket gives up. */
+/** The number of failed requests in a row after which the socket gives up. */
 const FAILURES_MAX = 10;
 
 /**
@@ -82,7 +82,7 @@ export class ReconnectingSocket extends EventTarget {
     return this.#waitingBytes;
   }
 
-  /** Why it gave up; null: it has not. */
+  /** Why the socket gave up; null while it has not. */
   get error(): unknown {
     return this.#error;
   }

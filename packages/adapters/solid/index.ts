@@ -46,8 +46,8 @@ export function useConnectionStatus(
 }
 
 /**
- * The state of a stack of `ctx-storage/undo`, whose members are reactive, with `undo`, `redo` and `skip`. Null: the
- * page has none yet; nothing can be undone then.
+ * Returns the state of a stack of `ctx-storage/undo`, whose members are reactive, with `undo`, `redo` and `skip`. The
+ * stack may be null while the page has none yet; nothing can be undone then.
  */
 export function useUndo(stack: Accessor<UndoStack | null> | UndoStack | null): UndoControls {
   const state = useObserved(NO_UNDO_STATE, () => observeUndo(unwrap(stack)));

@@ -34,8 +34,8 @@ export function useConnectionStatus(source: ConnectionStatus): ConnectionSnapsho
 }
 
 /**
- * The state of a stack of `ctx-storage/undo`, whose members are reactive, with `undo`, `redo` and `skip`. Null: the
- * page has none yet; nothing can be undone then.
+ * Returns the state of a stack of `ctx-storage/undo`, whose members are reactive, with `undo`, `redo` and `skip`. The
+ * stack may be null while the page has none yet; nothing can be undone then.
  */
 export function useUndo(stack: UndoStack | null): UndoControls {
   return Object.assign(

@@ -144,7 +144,7 @@ export class CommitStack extends EventTarget implements UndoStack {
       const isDone = await this.#revert(direction, entry);
       this.#publishState();
       if (isDone) return true;
-      // Another tab has undone this entry already, so the next one is tried.
+      // Another tab has undone this entry already, so the next entry is tried.
     }
   }
 

@@ -66,7 +66,7 @@ export interface CopyPlace {
   readonly sentBytes: number;
 }
 
-/** One part of a snapshot. */
+/** A part of a snapshot. */
 export interface CopyPart {
   readonly changes: Changes;
   /** The place of the next part; null if this is the last one. */

@@ -22,7 +22,7 @@ export function browserEnvironment(operation: string): PageEnvironment {
         'from localhost.',
     );
   }
-  // Of the functions that this package needs, browsers got this one last; `npm run old-browsers` finds a newer one.
+  // Of the functions that this package needs, this one came last to browsers; `npm run old-browsers` finds a newer one.
   if (typeof AbortSignal.any !== 'function') {
     throw storageError(
       'BROWSER_TOO_OLD',
@@ -97,7 +97,7 @@ function stayFor(isUnderWay: () => boolean): () => void {
       if (event.type !== 'visibilitychange') isLeaving = event.type === 'pagehide';
       endMs = isLeaving && isUnderWay() ? passedMs() + STAY_MS : 0;
     }
-    if (endMs > 0) while (passedMs() < endMs); // the worker goes on meanwhile
+    if (endMs > 0) while (passedMs() < endMs); // The worker continues meanwhile.
   };
   const watch = new AbortController();
   const { signal } = watch;

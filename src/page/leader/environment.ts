@@ -11,7 +11,10 @@ export interface PageEnvironment {
   readonly randomId: () => string;
   /** `sqlite3.wasm` beside the page's code; null if this code has no address. */
   readonly ownWasmUrl: string | null;
-  /** Why the browser has refused the script of a worker; null: nothing was seen. Settles in seconds, and never rejects. */
+  /**
+   * Returns why the browser has refused the script of a worker; null if no reason was found. Settles in seconds, and
+   * never rejects.
+   */
   readonly scriptFault: (worker: object) => Promise<string | null>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

@@ -49,7 +49,7 @@ export class Heartbeat {
     this.#environment = environment;
     this.#silent = silent;
     connection.onCall = () => this.#beforeCall();
-    // It has just spoken, so the silence begins again.
+    // The worker has just sent a message, so the silence begins again.
     connection.onAsked = () => this.#ping(0, true);
   }
 

@@ -91,7 +91,7 @@ export class LeaderFinder {
   /** Why it will be closed, once the work is done. */
   #finishing: Error | undefined;
   #wasGiven = false;
-  /** The latest connection, which may have failed; null: there was none. */
+  /** The latest connection, which may have failed; null if there was none. */
   #connection: PageEnd | null = null;
   /** The channel to the leader that was asked, or over which the own worker offers a connection. */
   #asked: ChannelEndpoint | null = null;
@@ -126,7 +126,7 @@ export class LeaderFinder {
       frozen: () => this.restart('the browser froze the page of the worker, which other tabs used'),
     });
     this.#alive = holdForLife(environment.locks, this.#names.clientLock(this.#client));
-    this.#alive.catch(() => {}); // each search for a leader reports it
+    this.#alive.catch(() => {}); // Each search for a leader reports the error.
     this.#control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
       if (data?.type === 'leads') this.#hear(data);
       if (data?.type === 'silent') this.#step({ kind: 'blamed', worker: data.worker });
@@ -150,17 +150,17 @@ export class LeaderFinder {
     return this.connection();
   }
 
-  /** Of this page's calls that can be cancelled. */
+  /** The flags of this page's calls that can be cancelled. */
   get flags(): Flags {
     return this.#environment.flags;
   }
 
-  /** Why it takes no new work; undefined: it does. */
+  /** Why this page accepts no new work; undefined if it does. */
   get end(): Error | undefined {
     return this.#over ?? this.#finishing;
   }
 
-  /** Why no leader is searched for any more; undefined: one is. */
+  /** Why no leader is searched for any more; undefined while leaders are searched for. */
   get #over(): Error | undefined {
     const { phase } = this.#tab.state;
     return phase.kind === 'over' ? phase.error : undefined;
@@ -191,8 +191,8 @@ export class LeaderFinder {
   }
 
   /**
-   * Another worker of this page, which runs newer code, takes over from its worker in order.
-   * @throws the error of the next worker; the one before goes on then
+   * Starts a worker of this page with newer code, which takes over from the page's worker in order. @throws the error
+   * of the new worker; the previous one then continues
    */
   async succeed(source: WorkerSource): Promise<void> {
     if (this.#over !== undefined) throw this.#over;
@@ -365,7 +365,8 @@ export class LeaderFinder {
     const { directory, medium, wasmUrl, lateUrl = null, source } = this.#options;
     const { history = null, limits = null } = this.#options;
     const { startedMs, ownWasmUrl: pageWasmUrl } = this.#environment;
-    const isDirect = source.kind === 'spawned'; // a given worker may have listeners of the app
+    // A worker that the app passed may have listeners of the app.
+    const isDirect = source.kind === 'spawned';
     const chosen = { directory, medium, wasmUrl, lateUrl, pageWasmUrl, history, limits };
     this.#own?.start({ ...chosen, startedMs, isDirect });
   }
@@ -444,7 +445,7 @@ export class LeaderFinder {
     return { worker: leads.worker, medium, version, refusal };
   }
 
-  /** Why this page cannot speak with a worker of these versions; null: it can. */
+  /** Returns why this page cannot use a worker of these versions; null if it can. */
   #misfit(versions: Versions, build: OtherLeader['build']): Error | null {
     const isCommon = commonVersion(OWN_VERSIONS, versions) !== null;
     return isCommon ? null : misfit(this.#options.operation, versions, build);
@@ -489,7 +490,8 @@ export class LeaderFinder {
       );
       this.#step({ kind: 'silent', link });
     });
-    if (leader === this.#tab.state.own?.id) return; // its end is noticed in any case
+    // The end of the page's own worker is noticed in any case.
+    if (leader === this.#tab.state.own?.id) return;
     const watch = new AbortController();
     whenReleased(this.#environment.locks, this.#names.workerLock(leader), watch.signal, () => {
       connection.fail(connectionClosed('the tab whose worker led was closed'));
@@ -513,6 +515,6 @@ function newSearching(): Searching {
     found = resolve;
     failed = reject;
   });
-  connected.catch(() => {}); // a search that nobody waits for reports to the standing
+  connected.catch(() => {}); // If nobody waits for the search, the connection status reports its error.
   return { connected, found, failed };
 }

@@ -1,8 +1,8 @@
-// One LeaderFinder for each directory that this page uses. Handles on storage and connections to
-// classes share it, and with it the page's worker.
+// Holds one LeaderFinder for each directory that this page uses. Handles on storage and connections to classes share
+// it, and with it the page's worker.
 //
-// Invariant: a caller's choice of worker is used or refused, never ignored. One whose start has failed is
-// replaced by the next choice.
+// Invariant: a caller's choice of worker is used or refused, never ignored. A choice whose start has failed is replaced
+// by the next one.
 
 import { storageError } from '../../shared/contract/errors.ts';
 import type { PageEnvironment } from './environment.ts';

@@ -8,7 +8,7 @@ import type { StorageMedium } from '../../shared/contract/medium.ts';
 import { OWN_VERSIONS, type StartMessage, type Versions } from '../../shared/wire/control.ts';
 import type { WorkerSource } from './environment.ts';
 
-/** Which leader a page searches for, and with which worker of its own. */
+/** The parameters of a search: which leader the page searches for, and which worker of its own it starts. */
 export interface LeaderOptions
   extends Pick<
     StartMessage,
@@ -58,7 +58,8 @@ export const SILENT_WAIT_MS = 1000;
 export const SUCCESSION_WAIT_MS = 15_000;
 
 /**
- * They speak no common version of the protocol. `versions`: of the worker that leads; `build`: its app's name for the deployment, if known.
+ * Makes the error for a page and a worker without a common version of the protocol. `versions` are those of the leading
+ * worker; `build` is its app's name for the deployment, if known.
  */
 export function misfit(operation: string, versions: Versions, build: Build | null): Error {
   const isNewer = versions.oldest > OWN_VERSIONS.version;
@@ -76,7 +77,10 @@ function spoken({ version, oldest }: Versions): string {
   return version === oldest ? `version ${version}` : `versions ${oldest} to ${version}`;
 }
 
-/** The worker keeps the directory on another medium than the page asks for; null: any that keeps data. */
+/**
+ * Makes the error for a worker that keeps the directory on another medium than the page asks for; null asks for any
+ * medium that keeps data.
+ */
 export function otherMedium(
   operation: string,
   directory: string,

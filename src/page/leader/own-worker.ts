@@ -42,15 +42,18 @@ export const SILENT_ASK_MS = 1000;
 
 /** Reports to the page. */
 export interface OwnWorkerEvents {
-  /** It has said that it runs. */
+  /** Called when the worker has reported that it runs. */
   started(): void;
-  /** It leads, and serves this page over the channel. May be called again, with a new channel. */
+  /** Called when the worker leads, and serves this page over the channel. May be called again, with a new channel. */
   leads(channel: WireChannel, versions: Versions, medium: StorageMedium): void;
-  /** It heard that another worker leads. */
+  /** Called when the worker has heard that another worker leads. */
   heard(leader: OtherLeader): void;
-  /** It obtained the leader's lock, but could not open the storage; or it does not serve, or does not start. */
+  /**
+   * Called when the worker obtained the leader's lock but could not open the storage, or does not serve, or does not
+   * start.
+   */
   failed(error: Error): void;
-  /** It has ended, could not be loaded, or did not start in time. */
+  /** Called when the worker has ended, could not be loaded, or did not start in time. */
   gone(error: Error): void;
 }
 
@@ -126,7 +129,7 @@ export class OwnWorker {
     return this.#hasStarted;
   }
 
-  /** It has ended, or was abandoned: it does nothing more. */
+  /** True once the worker has ended or was abandoned: it reports nothing more. */
   get isGone(): boolean {
     return this.#isGone;
   }
@@ -173,7 +176,8 @@ export class OwnWorker {
     this.#ask(this.#heardCount, 0);
   }
 
-  // As a heartbeat, it counts unanswered requests: a page that was suspended blames nobody.
+  // Counts unanswered requests, like the heartbeat, so that a page which was suspended does not take its worker for
+  // dead.
   #ask(heardCount: number, askCount: number): void {
     if (this.#isGone || this.#heardCount !== heardCount) {
       this.#isAsked = false;

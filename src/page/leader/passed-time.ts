@@ -8,7 +8,7 @@ export function passedMs(): number {
   return new PerformanceMark('').startTime;
 }
 
-/** Runs the task once so much time has passed, and the page's clock agrees. The result cancels it. */
+/** Runs the task once this time has passed and the page's clock agrees. The result cancels it. */
 export function afterPassed(delayMs: number, task: () => void): () => void {
   const endMs = passedMs() + delayMs;
   let timer: ReturnType<typeof setTimeout>;

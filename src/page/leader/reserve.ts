@@ -37,7 +37,7 @@ export class ReservePlace {
       await ended;
     };
     this.#locks.request(line, { signal }, first).catch(() => {
-      // It has left, or this page is being closed.
+      // The page has left the line, or is being closed.
     });
   }
 }

@@ -1,22 +1,22 @@
-// Why a browser has refused the script of a worker: it tells the page no more than that it has.
+// Finds out why a browser has refused the script of a worker. The browser tells the page only that it has.
 //
 // The page loads the script once more and looks at the answer.
 //
-// Invariant: it settles within LOOK_MS for each look, and names only what it has seen.
+// Invariant: each request ends within LOOK_MS, and the result names only what was seen.
 
-/** The page that looks. */
+/** The page that loads the script once more. */
 export interface LookingPage {
   readonly fetch: (address: string, init: RequestInit) => Promise<Response>;
-  /** Aborts a look that takes too long. */
+  /** Returns a signal that aborts a request after this time. */
   readonly timeout: (delayMs: number) => AbortSignal;
   readonly address: string;
-  /** It has a Cross-Origin-Embedder-Policy for certain; false: its own answer must be looked at. */
+  /** True if the page certainly has a Cross-Origin-Embedder-Policy; if false, the page's own answer is read for one. */
   readonly isIsolated: boolean;
 }
 
 const LOOK_MS = 1000;
 
-/** Null: nothing was seen. */
+/** Returns why the browser has refused the script; null if no reason was found. */
 export async function scriptFault(address: string, page: LookingPage): Promise<string | null> {
   if (!/^https?:/.test(address)) return null;
   const isOfPage = new URL(address).origin === new URL(page.address).origin;
@@ -42,7 +42,7 @@ export async function scriptFault(address: string, page: LookingPage): Promise<s
   );
 }
 
-/** Null: there was none, or the page may not see it. */
+/** Returns the answer to a request for the address; null if none came, or the page may not see it. */
 async function answerOf(
   address: string,
   { fetch, timeout }: LookingPage,

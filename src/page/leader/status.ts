@@ -55,7 +55,7 @@ export class Status
   #pendingWrites = 0;
   #savedAt: number | null = null;
   #isToldLater = false;
-  /** Without one, no event is made: each write would make two. */
+  /** False until the first listener is added: no events are made before, because each write would make two. */
   #hasListener = false;
   #isOutdated: boolean;
 

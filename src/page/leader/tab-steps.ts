@@ -147,7 +147,7 @@ class Turn {
         this.#replaceReserve();
         this.#abandonOwn();
         this.#set({ isSpawned: event.isSpawned });
-        // Another tab's worker leads; the new one waits for its turn.
+        // Another tab's worker leads, so the new worker waits for its turn.
         if (isConnected(this.state)) this.#start();
         return;
       case 'succeeded':
@@ -248,17 +248,17 @@ class Turn {
   }
 
   /**
-   * Another tab's worker leads. The page's own worker hears that too, and judges it for this page; a worker that cannot
-   * be started judges nothing.
+   * Called when another tab's worker announces that it leads. The page's own worker hears this too, and checks for this
+   * page whether it can use that leader. A worker that cannot be started checks nothing.
    */
   #announced({ leader, line }: TabEvent & { kind: 'announced' }): void {
     const { own, resting } = this.state;
-    if (leader.worker === own?.id) return; // it brings a connection along, which is faster
+    if (leader.worker === own?.id) return; // The own worker also offers a connection, which is faster.
     this.#supersede(leader.worker);
     this.#seek();
     const { isResting } = resting;
     if (isResting && (line === null || line !== resting.line)) {
-      this.#wake(); // it judges this leader
+      this.#wake(); // The own worker checks this leader.
       return;
     }
     if (isResting || this.#current?.isAlone) this.#follow(leader);
@@ -407,7 +407,7 @@ class Turn {
     this.#do({ kind: 'place', line: null });
   }
 
-  /** Another worker, or none, is the page's from now on. */
+  /** Replaces the page's worker by another one, or by none. */
   #replaceReserve(): void {
     this.#leavePlace();
     this.#set({ resting: { ...this.state.resting, isResting: false } });
@@ -429,7 +429,7 @@ class Turn {
     this.#set({ before: own, own: null, isSpawned: true, succession });
     this.#after(SUCCESSION_WAIT_MS, { kind: 'successionLate' }, 'succession');
     this.#start();
-    this.#want(); // if no connection is found, the succession fails
+    this.#want(); // If no connection is found, the succession fails.
   }
 
   #settleSuccession(error: Error | null): void {

@@ -14,7 +14,7 @@ export interface TabWorker {
   readonly id: string;
   /** The page can start it again, and may end it. False for a worker that the app started. */
   readonly isSpawned: boolean;
-  /** It has said that it runs. */
+  /** True once the worker has reported that it runs. */
   readonly hasStarted: boolean;
   /** The search that started it. */
   readonly startedBy: number | null;
@@ -40,7 +40,7 @@ export interface TabSearch {
   readonly number: number;
   /** The leader of another tab that was asked for a connection and has not answered yet. */
   readonly asked: AskedLeader | null;
-  /** The page's own worker cannot be started: the page follows whoever leads. */
+  /** If true, the page's own worker cannot be started, and the page follows any leader. */
   readonly isAlone: boolean;
 }
 
@@ -50,7 +50,7 @@ export type TabPhase =
   /** The page takes the lock by which others see that it lives. */
   | { readonly kind: 'entering' }
   | { readonly kind: 'searching'; readonly search: TabSearch }
-  /** No leader is searched for any more. */
+  /** The search for leaders has ended for good. */
   | { readonly kind: 'over'; readonly isCleared: boolean; readonly error: Error };
 
 /** The page's part in the line of pages whose workers may rest (reserve.ts). */
@@ -62,19 +62,21 @@ export interface Resting {
   readonly isResting: boolean;
 }
 
-/** The page's next worker takes the place of the one before, which runs until it has stepped down. */
+/** The replacement of the page's worker by its next one. The previous worker runs until it has stepped down. */
 export interface Succession {
-  /** Of the worker before: it is the page's again if the next one cannot lead. */
+  /**
+   * Whether the previous worker can be started again. It becomes the page's worker again if the next one cannot lead.
+   */
   readonly wasSpawned: boolean;
 }
 
 export interface Tab {
   readonly phase: TabPhase;
   readonly own: TabWorker | null;
-  /** The worker before, while the page's next worker takes its place and until that is ended. */
+  /** The previous worker, from the start of the next one until the previous one has ended. */
   readonly before: TabWorker | null;
   readonly succession: Succession | null;
-  /** The next worker can be started again. */
+  /** True if the page's worker can be started again. */
   readonly isSpawned: boolean;
   readonly link: TabLink | null;
   readonly resting: Resting;
@@ -86,9 +88,9 @@ export interface Tab {
 export interface FoundLeader {
   readonly worker: string;
   readonly medium: StorageMedium;
-  /** The version of the protocol that both speak, if they do. */
+  /** The version of the protocol that the leader and this page share; meaningless if `refusal` is set. */
   readonly version: number;
-  /** Why this page cannot use it. */
+  /** Why this page cannot use the leader; null if it can. */
   readonly refusal: Error | null;
 }
 
@@ -98,7 +100,7 @@ export type TabEvent =
   | { readonly kind: 'entered' }
   | { readonly kind: 'refused'; readonly error: Error }
   | { readonly kind: 'spawned'; readonly worker: string }
-  /** `isFinal`: the caller's mistake, which another tab cannot mend. */
+  /** No worker could be started. `isFinal` means a mistake of the caller, which no other tab can mend. */
   | { readonly kind: 'notSpawned'; readonly error: Error; readonly isFinal: boolean }
   /** A worker of this page runs. */
   | { readonly kind: 'started'; readonly worker: string }
@@ -109,7 +111,7 @@ export type TabEvent =
       readonly medium: StorageMedium;
       readonly refusal: Error | null;
     }
-  /** A worker of this page has compared a leader with itself. `line`: of its deployment, if that is the leader's. */
+  /** A worker of this page has compared a leader with itself. `line` is set if both are of the same deployment. */
   | {
       readonly kind: 'judged';
       readonly by: string;
@@ -121,7 +123,7 @@ export type TabEvent =
   | { readonly kind: 'failed'; readonly worker: string; readonly error: Error }
   /** A worker of this page has ended, or has not started in time. */
   | { readonly kind: 'gone'; readonly worker: string; readonly error: Error }
-  /** A worker announces to all pages that it leads. `line`: of its deployment. */
+  /** A worker announces to all pages that it leads. `line` is the line of its deployment. */
   | { readonly kind: 'announced'; readonly leader: FoundLeader; readonly line: string | null }
   /** The leader that was asked has accepted the connection. */
   | { readonly kind: 'accepted'; readonly connection: number }
@@ -132,100 +134,103 @@ export type TabEvent =
       readonly kind: 'lost';
       readonly link: number;
       readonly reason: Error;
-      /** The worker has answered a call. */
+      /** True if the worker has answered a call on this connection. */
       readonly hasServed: boolean;
-      /** The files were deleted: pages of later cannot meet this one. */
+      /** True if the files were deleted: pages that open later do not share a leader with this one. */
       readonly isCleared: boolean;
     }
-  /** Another page says that a worker does not answer. */
+  /** Another page reports that a worker does not answer. */
   | { readonly kind: 'blamed'; readonly worker: string }
-  /** The search has taken too long, or its own worker has failed and nobody else leads. */
+  /** The search has taken too long, or the page's worker has failed and no other worker leads. */
   | { readonly kind: 'searchOver'; readonly search: number; readonly error: Error }
-  /** Workers that could lead may all be unable to. */
+  /** No worker has led for a while, so a resting page starts its worker again. */
   | { readonly kind: 'wakeDue'; readonly search: number }
   | { readonly kind: 'restartDue' }
   | { readonly kind: 'restDue' }
   /** The page is the first in its line. */
   | { readonly kind: 'first' }
-  /** The next worker comes from another source. */
+  /** The page's next worker will be started from another source. */
   | { readonly kind: 'exchanged'; readonly isSpawned: boolean }
-  /** Another worker, of newer code, shall take the place of the page's worker. */
+  /** A worker with newer code shall replace the page's worker. */
   | { readonly kind: 'succeeded' }
-  /** The worker before does not step down: its code hangs. */
+  /** The previous worker has not stepped down in time: its code hangs. */
   | { readonly kind: 'successionLate' }
-  /** The worker before has had time for its last answers. */
+  /** The time for the last answers of the previous worker is over. */
   | { readonly kind: 'beforeDone' }
   /** The page ends its worker. */
   | { readonly kind: 'restarted'; readonly reason: Error }
   | { readonly kind: 'closed'; readonly error: Error };
 
-/** A timer of the same name takes the place of one that runs. */
+/** The name of a timer. Starting a timer stops the running one of the same name. */
 export type TabTimer = 'search' | 'rest' | 'succession' | null;
 
 export type TabEffect =
-  /** A search begins: its promise. */
+  /** Makes the promise of a new search. */
   | { readonly kind: 'search' }
-  /** Takes the page's own lock: `entered` or `refused`. */
+  /** Takes the page's own lock; the event `entered` or `refused` follows. */
   | { readonly kind: 'enter' }
-  /** The search has ended. Without an error, it has found the connection. */
+  /** Settles the promise of the search. Without an error, the search has found the connection. */
   | { readonly kind: 'searched'; readonly error: Error | null }
-  /** `medium` absent: as before. */
+  /** Reports the connection status. If `medium` is absent, the medium does not change. */
   | {
       readonly kind: 'stand';
       readonly as: 'connecting' | 'leading' | 'following' | 'lost';
-      /** Absent: as before. */
+      /** If absent, the reason does not change. */
       readonly reason?: Error | null;
       readonly medium?: StorageMedium;
     }
   | { readonly kind: 'outdate' }
-  /** `spawned` or `notSpawned`, before the next effect. */
+  /** Starts a worker; the event `spawned` or `notSpawned` follows before the next effect. */
   | { readonly kind: 'spawn' }
   /** Makes the own worker a candidate, or asks it for a connection. */
   | { readonly kind: 'start' }
-  /** It reports nothing more; a worker that can be started again is ended. */
+  /** Ignores all further reports of this worker, and ends it if it can be started again. */
   | { readonly kind: 'abandon'; readonly worker: string }
   | { readonly kind: 'terminate'; readonly worker: string }
   /** Ends the own worker unless it answers. */
   | { readonly kind: 'askWhetherSilent' }
   | { readonly kind: 'tell'; readonly message: ControlMessage }
-  /** Asks a worker for a connection, and no other any more: `accepted`. */
+  /** Asks a worker for a connection, and forgets earlier requests; the event `accepted` follows. */
   | {
       readonly kind: 'ask';
       readonly worker: string;
       readonly connection: number;
       readonly version: number;
     }
-  /** The search waits and asks no more. */
+  /** Stops asking workers for a connection; the search waits. */
   | { readonly kind: 'stopSearch' }
-  /** The connection that was accepted or offered is the page's. The lock of another tab's worker is watched: `lost`. */
+  /**
+   * Uses the accepted or offered connection. If the worker is another tab's, watches its lock; the event `lost` follows
+   * when it is released.
+   */
   | {
       readonly kind: 'connect';
       readonly link: number;
       readonly leader: string;
-      /** The own worker has offered it. */
+      /** True if the own worker has offered the connection. */
       readonly isOffered: boolean;
     }
-  /** The page does not use the connection that its worker offers. */
+  /** Refuses the connection that the own worker offers. */
   | { readonly kind: 'decline' }
-  /** The worker of the connection is dead. */
+  /** Fails the connection, because its worker is dead. */
   | { readonly kind: 'failLink'; readonly reason: Error }
-  /** Ends the sessions of the connection. One that still answers has a moment for that. */
+  /** Ends the sessions of the connection, a moment later if it still delivers answers. */
   | { readonly kind: 'leaveLink'; readonly reason: Error }
-  /** The event happens after the delay. */
+  /** Raises the event after the delay. */
   | {
       readonly kind: 'after';
       readonly delayMs: number;
       readonly timer: TabTimer;
       readonly event: TabEvent;
     }
-  /** The search ends after the delay, with the error of a late one: `searchOver`. */
+  /** Limits the search; the event `searchOver` ends it after the delay, with the error of a search that took too long. */
   | { readonly kind: 'limitSearch'; readonly search: number; readonly waitMs: number }
   | { readonly kind: 'cancel'; readonly timer: TabTimer }
-  /** Takes a place in the line: `first`. Null: leaves it. */
+  /** Takes a place in the line; the event `first` follows when all others have left it. With null, leaves the line. */
   | { readonly kind: 'place'; readonly line: string | null }
   /** Settles the succession. With an error, the next worker's source is not used any more. */
   | { readonly kind: 'settleSuccession'; readonly error: Error | null }
-  /** Nothing is heard or told any more. */
+  /** Stops listening to other tabs, and sends nothing more to them. */
   | { readonly kind: 'shut' };
 
 export type TabStep = MachineStep<Tab, TabEffect>;

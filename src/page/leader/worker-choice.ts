@@ -1,8 +1,8 @@
-// Which worker a caller of `connect` or `openStorage` chooses for a directory: its arguments, checked, and
-// whether two callers choose the same.
+// Checks the arguments with which a caller of `connect` or `openStorage` chooses a worker for a directory, and compares
+// the choices of two callers.
 //
-// Invariant: a wrong argument is INVALID_ARGUMENT, whose message shows the right form; nothing has been
-// started then.
+// Invariant: a wrong argument is refused with INVALID_ARGUMENT, whose message shows the right form, before anything is
+// started.
 
 import { DEFAULT_DIRECTORY, OBJECTS_DIRECTORY } from '../../shared/contract/directory.ts';
 import { storageError } from '../../shared/contract/errors.ts';
@@ -42,7 +42,7 @@ export interface ChoiceEnvironment {
 }
 
 interface StorageEnvironment extends ChoiceEnvironment {
-  /** Starts the worker at the address; null: the package's own worker. */
+  /** Starts the worker at the address; null starts the package's own worker. */
   startWorker(url: string | null): WorkerLike;
 }
 
@@ -75,7 +75,7 @@ export function choiceOfConnect(
     wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
     lateUrl: addressOf(operation, 'lateUrl', options.lateUrl, absoluteUrl),
     medium: mediumOf(operation, options.medium),
-    history: null, // the app's worker says it, and its limits
+    history: null, // The app's worker decides the history and its limits.
     limits: null,
     spawn: NO_SPAWN,
   };
@@ -135,7 +135,7 @@ export function completed(choice: WorkerChoice, known: WorkerChoice): WorkerChoi
   return { ...(choosesWorker ? choice : known), operation, ...places, history, limits };
 }
 
-/** The difference between two choices, in words; null: they are the same. */
+/** Returns the difference between two choices, in words; null if they are equal. */
 export function difference(choice: WorkerChoice, known: WorkerChoice): string | null {
   if (!isSameFunction(choice.start, known.start)) return 'the function that starts the worker';
   for (const option of ['worker', 'workerUrl', 'wasmUrl', 'lateUrl', 'medium'] as const) {
@@ -230,7 +230,7 @@ function addressOf(
     try {
       return absoluteUrl(address);
     } catch {
-      // It is not an address, as below.
+      // The text is not an address; the error is thrown below.
     }
   }
   throw invalid(

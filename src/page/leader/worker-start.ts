@@ -30,12 +30,12 @@ let policy: TrustedPolicy | undefined;
 /** The address of each worker's script. */
 const scripts = new WeakMap<object, string>();
 
-/** The address of the script that this worker was started with; undefined: it was started elsewhere. */
+/** Returns the address of the script with which this worker was started; undefined if other code started it. */
 export function scriptOf(worker: object): string | undefined {
   return scripts.get(worker);
 }
 
-/** This object is a worker with the script of that address; undefined: it is unknown. */
+/** Records the address of the script of a worker; undefined if the address is unknown. */
 export function noteScript(worker: object, address: string | undefined): void {
   if (address !== undefined) scripts.set(worker, address);
 }
@@ -88,7 +88,7 @@ function constructTrusted(
     : construct(own.createScriptURL(String(script)));
 }
 
-/** Null: the page allows none of this name. */
+/** Returns the policy for addresses of scripts; null if the page allows no policy of this name. */
 function policyOf(trustedTypes: TrustedTypes): TrustedPolicy | null {
   try {
     policy ??= trustedTypes.createPolicy(NAME, { createScriptURL: (own) => own });
@@ -98,7 +98,9 @@ function policyOf(trustedTypes: TrustedTypes): TrustedPolicy | null {
   }
 }
 
-/** Without the policy, a worker starts only in a page that asks for no trusted addresses. */
+/**
+ * Adds a hint to the error: without the policy, a worker starts only in a page that does not require trusted addresses.
+ */
 function withHint<T>(construct: () => T): T {
   try {
     return construct();
@@ -125,7 +127,7 @@ function isReachable({ origin, protocol }: URL): boolean {
   return origin === location.origin || !/^https?:$/.test(protocol);
 }
 
-/** Of the page, or of the files among which this code is. */
+/** True if the address has the origin of the page, or of the files beside this code. */
 function isOwn({ origin }: URL): boolean {
   return origin === location.origin || origin === ownWasmUrl()?.origin;
 }

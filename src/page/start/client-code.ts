@@ -91,7 +91,7 @@ async function loadClient(operation: string): Promise<PageClient> {
     client = await loading;
     return client;
   } catch (cause) {
-    loading = undefined; // the next call tries again, in case the network has returned
+    loading = undefined; // The next call tries again, in case the network has returned.
     throw storageError(
       'WORKER_FAILED',
       `${operation}: the rest of ctx-storage could not be loaded: ${String(cause)} Serve all files of its dist ` +

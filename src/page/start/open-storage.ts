@@ -39,18 +39,18 @@ export interface OpenOptions {
   /** Limits of the worker: how long the checks of an imported file may take. Of several tabs, as with `history`. */
   limits?: OpenLimits;
   /**
-   * True: resolves before the worker is there. Live reads show the result that was kept at the last visit, with the status
-   * `stale`, until the worker answers. Calls wait for the worker and `prepare`, and reject if one of them fails; live reads
-   * report it.
+   * If true, resolves before the worker has started. Live reads show the result that was kept at the last visit, with
+   * the status `stale`, until the worker answers. Calls wait for the worker and `prepare`, and reject if one of them
+   * fails; live reads report the failure.
    * @default false: resolves when the object is open
    */
   early?: boolean;
   /**
-   * Of an early handle: who is signed in, or null for nobody. Results that were kept for others in this directory are never
-   * shown and are deleted; for nobody, none are kept. @default the app does not say
+   * Who is signed in, for an early handle; null if nobody is. Results that were kept for others in this directory are
+   * never shown and are deleted. With null, no results are kept. @default unknown: results are kept and shown
    */
   identity?: string | null;
-  /** Of an early handle: false keeps no results of its live reads, and deletes those of the object. @default true */
+  /** With false, an early handle keeps no results of its live reads, and deletes those of the object. @default true */
   keepResults?: boolean;
   /**
    * Brings the object into shape before any call and live read of this handle: `(storage) => migrate(storage, …)`. It
@@ -92,7 +92,7 @@ function firstWorker(options: unknown) {
     const key = new URL(workerUrl, document.baseURI).href;
     return { key, start: () => spawn(key), wasmUrl, directory };
   } catch {
-    return null; // the client reports the error
+    return null; // The client reports the error.
   }
 }
 

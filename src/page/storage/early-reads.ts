@@ -89,7 +89,7 @@ export class EarlyReads {
   /** Starts the preparation although no call waits for it. */
   begin(): Promise<void> {
     this.#prepared ??= this.#prepareNow().catch((error) => {
-      this.#prepared = undefined; // the next call tries again
+      this.#prepared = undefined; // The next call tries again.
       throw error;
     });
     return this.#prepared;
@@ -120,7 +120,7 @@ export class EarlyReads {
       if ((await this.#database.catch(() => null))?.isClosed !== true) this.fail();
       return null;
     } finally {
-      this.#after(0, this.#tellShown); // after the caller has shown it
+      this.#after(0, this.#tellShown); // Call it later, after the caller has shown the result.
     }
   }
 

@@ -123,7 +123,8 @@ export function openEarly(
   });
   const prepareNow: Prepare = async (opened) => {
     let prepared: unknown;
-    isInPrepare = true; // only until its first await, after which its calls cannot be told from others
+    // True only until the first await of `prepare`: after that, its calls cannot be told from others.
+    isInPrepare = true;
     try {
       prepared = prepare(opened);
     } finally {

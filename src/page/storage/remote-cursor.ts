@@ -269,7 +269,7 @@ class RowSource implements Abandoned {
     if (!signal?.aborted) return;
     if (this.#cursor !== null) {
       this.#wasAborted = true;
-      void this.#free(); // never rejects
+      void this.#free(); // `#free` never rejects.
     }
     if (this.#wasAborted) throw signal.reason;
   }

@@ -164,7 +164,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   }
 
   diff(from?: ComparedState, to?: ComparedState): StorageDiff {
-    // Without `from`, it is the beginning of a branch, and the worker refuses it for others.
+    // Without `from`, the comparison begins at the beginning of a branch. The worker refuses that for other objects.
     return new RemoteDiff(this.#calls, {
       from: from === undefined ? null : this.#stateOf('diff', from),
       to: to === undefined ? null : this.#stateOf('diff', to),
@@ -249,7 +249,8 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
         `${operation}: takes a branch of this object, as fork() and openBranch() give it.`,
       );
     }
-    handle.#mustBeOutside(operation); // the call would wait for the end of that transaction
+    // Inside the transaction, the call would wait for the end of that transaction.
+    handle.#mustBeOutside(operation);
     return id;
   }
 

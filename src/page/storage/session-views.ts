@@ -1,11 +1,11 @@
-// The same session, whose calls are made in another way: with a signal, or with a label.
+// Wraps the calls of a session, to add a signal or a label to each.
 
 import { bothSignals } from '../../shared/calls/stubs/with-signal.ts';
 import { type Call, operationOf, type Results } from '../../shared/wire/operations.ts';
 import type { Session, SessionCalls } from './session.ts';
 import type { TransactionScope } from './transaction-scope.ts';
 
-/** The same, whose calls end with a signal too. */
+/** Wraps SessionCalls; the signal cancels every call. */
 export class SignalledCalls implements SessionCalls {
   readonly session: Session;
   readonly signal: AbortSignal;
@@ -32,7 +32,7 @@ export class SignalledCalls implements SessionCalls {
   }
 }
 
-/** The same, whose writes have a label in the history. */
+/** Wraps SessionCalls; the history shows the label at the commits of these calls. */
 export class LabelledCalls implements SessionCalls {
   readonly session: Session;
   readonly signal: AbortSignal | undefined;

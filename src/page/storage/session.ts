@@ -91,7 +91,7 @@ export class Session implements SessionCalls {
   #isFlushScheduled = false;
   #generation = 0;
   readonly signal: AbortSignal | undefined = undefined;
-  /** Of the commits that its calls make. */
+  /** The label written to every commit of these calls. */
   readonly label: string | undefined = undefined;
   /** The open transaction, which calls of this handle join. */
   #scope: TransactionScope | null = null;
@@ -101,7 +101,7 @@ export class Session implements SessionCalls {
   readonly #ending = new AbortController();
   /** Set by `close`. */
   #closed: Promise<void> | undefined;
-  /** It has work, which is counted at the finder. */
+  /** True while calls are under way; the finder counts the busy sessions. */
   #isBusy = false;
   /** Operations under way that may make further calls. */
   #operations = 0;
@@ -133,7 +133,7 @@ export class Session implements SessionCalls {
     return this.#generation;
   }
 
-  /** Why it was closed; undefined: it was not. */
+  /** Why the session was closed; undefined while it is open. */
   get end(): Error | undefined {
     return this.#ending.signal.reason;
   }
@@ -283,7 +283,7 @@ export class Session implements SessionCalls {
     this.#queue = this.#queue.filter((pending) => !calls.includes(pending));
     for (const pending of calls) this.#sent.delete(pending);
     this.#rejectAll(calls, error);
-    // Nobody waits for it, and it never opens once the session is closed.
+    // Nobody waits for this opening, and it never happens once the session is closed.
     if (isKnown)
       this.goOn(() => this.call({ op: 'rollback', txn: scope.number }, null)).catch(() => {});
     scope.end(error);
@@ -331,7 +331,8 @@ export class Session implements SessionCalls {
     }
     const url = pending.call.flag?.url;
     if (this.#state.kind === 'open' && url !== undefined) {
-      void this.#state.connection.worker.cancel([url]).catch(() => {}); // lost, and the call with it
+      // If this request is lost, the call is lost with it.
+      void this.#state.connection.worker.cancel([url]).catch(() => {});
     }
     if (operationOf(pending.call.op).effect === 'write' || pending.call.op === 'begin') return;
     this.#sent.delete(pending);
@@ -388,7 +389,7 @@ export class Session implements SessionCalls {
   }
 
   #settle(pending: Pending, outcome: Outcome | undefined): void {
-    if (!this.#sent.delete(pending)) return; // it was rejected before
+    if (!this.#sent.delete(pending)) return; // The call was rejected before.
     if (outcome === undefined) {
       pending.reject(storageError('INTERNAL', `${pending.call.op}: the worker gave no outcome.`));
     } else if ('error' in outcome) {
@@ -503,7 +504,10 @@ function isBound({ op, txn, moment }: Call): boolean {
   return txn !== undefined || moment !== undefined || operationOf(op).isBound === true;
 }
 
-/** One whose beginning was not answered has had no effect, unless its commit was sent too. */
+/**
+ * True if the transaction may begin again at another worker. Without an answer to its beginning it had no effect,
+ * unless its commit was sent too.
+ */
 function mayBeginAgain(
   scope: TransactionScope,
   sent: readonly Pending[],

@@ -4,9 +4,9 @@ import { storageError } from '../../shared/contract/errors.ts';
 import type { Call } from '../../shared/wire/operations.ts';
 
 /**
- * One transaction while its closure runs. Calls that join it carry its number, including calls of the handle itself.
- * So if it ends unexpectedly (by a timeout, or because its worker is lost), its later calls fail instead of continuing
- * as single writes that cannot be undone.
+ * A transaction while its closure runs. Calls that join it carry its number, including calls of the handle itself. So
+ * if it ends unexpectedly (by a timeout, or because its worker is lost), its later calls fail instead of continuing as
+ * single writes that cannot be undone.
  */
 export class TransactionScope {
   /** The number of the transaction, which is unique in its session. */

@@ -47,7 +47,7 @@ function bytes(value: object): ArrayBuffer | ArrayBufferView | undefined {
 export function ownBytes(binding: Binding): Binding {
   const isView = ArrayBuffer.isView(binding);
   if (!isView && !(binding instanceof ArrayBuffer)) return binding;
-  if (binding.byteLength === 0) return new Uint8Array(0); // also for a detached buffer
+  if (binding.byteLength === 0) return new Uint8Array(0); // A detached buffer has no bytes either.
   const bytes = isView
     ? new Uint8Array(binding.buffer, binding.byteOffset, binding.byteLength)
     : new Uint8Array(binding);

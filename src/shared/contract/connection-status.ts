@@ -57,7 +57,7 @@ export interface StorageEvents {
 
 /** The events of a handle or connection. */
 export interface StatusEvents extends StorageEvents {
-  /** One of the properties has changed. It fires at most once a turn. */
+  /** Fires when a property has changed, at most once per turn. */
   readonly statechange: Event;
   /** `isOutdated` has become true. */
   readonly outdated: Event;

@@ -7,14 +7,19 @@ export interface FollowState {
    */
   readonly state: 'offline' | 'catchingUp' | 'current' | 'outdated' | 'stopped';
   /**
-   * Why it is stopped, or offline. PROTOCOL: the server speaks no version of the protocol that this code speaks. OBJECT_TOO_LARGE: a
-   * whole copy is needed, and the server makes none of this size (its limit objectBytes). QUEUE_BEHIND: the files
-   * were taken back to an earlier state, so numbers of calls were used twice. CLIENT_TAKEN: another identity has used this
-   * copy on the server. After the last two, `forget` begins with a new copy. Offline: NOT_AUTHORIZED, `authorize` of the
-   * server has refused, or what it gave has expired; ORIGIN_REFUSED, `origins` of the server does not allow the origin of
-   * this page; TOO_MANY_FOLLOWERS, the object, or this identity there, has as many connections as it may. All are tried
-   * again, every 30 s at last, with a new address of `url`. Outdated, and then also offline or catching up, OTHER_VERSION:
-   * the server's class has another `version` than the class here. null: it is not known, or there is no network.
+   * Why the copy is stopped, offline or outdated; null if no reason is known or there is no network.
+   *
+   * Stopped: PROTOCOL if the server speaks no version of the protocol that this code speaks. OBJECT_TOO_LARGE if a
+   * whole copy is needed and the server makes none of this size (its limit `objectBytes`). QUEUE_BEHIND if the files
+   * were copied, or restored to an earlier state, so numbers of calls were used twice. CLIENT_TAKEN if another identity has
+   * used this copy on the server. After the last two, `forget` begins with a new copy.
+   *
+   * Offline: NOT_AUTHORIZED if `authorize` of the server has refused, or what it gave has expired. ORIGIN_REFUSED if the
+   * option `origins` of the server does not allow the origin of this page. TOO_MANY_FOLLOWERS if the object, or this
+   * identity there, has as many connections as it may. All are tried again with a new address of `url`, finally every 30 s.
+   *
+   * Outdated, and then also offline or catching up: OTHER_VERSION if the server's class has another `version` than the class
+   * here, so nothing is forecast.
    */
   readonly reason:
     | 'PROTOCOL'
@@ -41,7 +46,9 @@ export interface FollowRefusal {
   readonly n: number;
   readonly method: string;
   readonly args: readonly unknown[];
-  /** The error that the method threw on the server, or of the protocol; null: the call was never answered. */
+  /**
+   * The error that the method threw on the server, or an error of the protocol; null if the call was never answered.
+   */
   readonly reason: unknown;
 }
 

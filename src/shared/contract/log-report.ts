@@ -3,7 +3,7 @@
 
 import type { CommitAuthor } from './storage.ts';
 
-/** One record of a segment. */
+/** A record of a segment. */
 export interface ReportedRecord {
   readonly offset: number;
   readonly kind: 'commit' | 'part' | 'restore' | 'marker';
@@ -49,7 +49,7 @@ export interface LogReport {
   readonly segments: readonly ReportedSegment[];
   /** The time of the oldest state that can be restored; null if there is none. */
   readonly oldestMs: number | null;
-  /** What the next opening would do; null if the files are too damaged to be opened. */
+  /** The effects of the next opening; null if the files are too damaged to be opened. */
   readonly opening: ReportedOpening | null;
   /** One line for each damage; empty if the files are sound. */
   readonly damage: readonly string[];

@@ -9,7 +9,10 @@ export type StorageMedium = 'opfs' | 'indexeddb' | 'memory';
 
 export const STORAGE_MEDIA: readonly StorageMedium[] = ['opfs', 'indexeddb', 'memory'];
 
-/** Returns true if a page that wants one medium (null: any persistent one) may use a worker with the offered one. */
+/**
+ * Returns true if a page that wants a medium may use a worker with the offered one. A page that wants null accepts any
+ * persistent medium.
+ */
 export function acceptsMedium(wanted: StorageMedium | null, offered: StorageMedium): boolean {
   return wanted === null ? offered !== 'memory' : offered === wanted;
 }

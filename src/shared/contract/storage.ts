@@ -113,7 +113,7 @@ export interface SqlStorageCursor<T extends object = SqlRow> {
   toArray(): T[];
   /** The row, when exactly one is left; throws otherwise. */
   one(): T;
-  /** The same rows as arrays of column values. */
+  /** Returns the rows as arrays of column values; shares its position with the cursor. */
   raw<U extends SqlStorageValue[] = SqlStorageValue[]>(): IterableIterator<U> & {
     toArray(): U[];
     one(): U;
@@ -192,7 +192,7 @@ export interface RemoteSqlCursor<T extends object = SqlRow> extends AsyncIterabl
   toArray(): Promise<T[]>;
   /** The row, when exactly one is left; rejects otherwise. */
   one(): Promise<T>;
-  /** The same rows as arrays of column values. */
+  /** Returns the rows as arrays of column values; shares its position with the cursor. */
   raw<U extends SqlStorageValue[] = SqlStorageValue[]>(): AsyncIterableIterator<U> & {
     toArray(): Promise<U[]>;
     one(): Promise<U>;
@@ -296,7 +296,7 @@ export const COMMIT_KINDS = [
   'follow',
 ] as const;
 
-/** Who made a commit. */
+/** The author of a commit. */
 export interface CommitAuthor {
   readonly kind: (typeof COMMIT_KINDS)[number];
   /** The first 128 bytes of the called method's name, if the kind is `call`. */

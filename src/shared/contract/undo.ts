@@ -16,7 +16,7 @@ export interface UndoOptions {
   filter?: (commit: StorageCommit) => boolean;
 }
 
-/** What a stack can do now. It is the same object until something changes. */
+/** The state of a stack. It is the same object until something changes. */
 export interface UndoState {
   readonly canUndo: boolean;
   readonly canRedo: boolean;

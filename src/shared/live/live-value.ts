@@ -78,7 +78,7 @@ export class LiveValue<T> implements Live<T> {
   ): (() => void) => {
     // Svelte passes a function as the second argument; it has no `onError`.
     const onError = options?.onError;
-    let isCalled = false; // a source may report already while it starts
+    let isCalled = false; // A source may report a value while it starts.
     const call = () => {
       isCalled = true;
       runListener(() => listener(this.#state.value));

@@ -142,7 +142,7 @@ class Poll {
       this.#close();
       return undefined;
     } catch (error) {
-      this.#open = undefined; // the connection has ended, and everything on it
+      this.#open = undefined; // The connection has ended, and everything on it.
       return error;
     }
   }

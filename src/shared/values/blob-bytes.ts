@@ -82,7 +82,7 @@ class BlobThread {
       return null; // the Blob is a file, which the thread cannot read
     }
     if (Atomics.wait(this.#count, 0, before, READ_MS_MAX) === 'timed-out') {
-      thread = undefined; // a late answer would be taken for the next one
+      thread = undefined; // Drop the thread, because its late answer would be taken for the next one.
       return null;
     }
     const { bytes } = this.#threads.receiveMessageOnPort(this.#port)!.message;

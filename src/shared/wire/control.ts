@@ -98,7 +98,7 @@ export type WorkerMessage =
       readonly connection?: string;
       readonly medium: StorageMedium;
     } & Versions)
-  /** Another worker leads. */
+  /** A worker announces that it leads. */
   | OtherLeader
   /**
    * The worker obtained the lock but could not open the storage. It tries again at the next start message.
@@ -213,7 +213,7 @@ export function checkNotice(value: unknown): Notice | null {
     if (type !== 'historypruned' && type !== 'objectmissing' && type !== 'keepfailed') return null;
     return { type, address: checkAddress(address) };
   } catch {
-    return null; // it comes from another version, or from other code
+    return null; // The message comes from another version, or from other code.
   }
 }
 

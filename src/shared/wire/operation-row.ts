@@ -1,6 +1,6 @@
-// One row of the table of operations, as a type: a row's fields, result and method must agree.
+// Defines the type of one row of the table of operations: a row's fields, result and method must agree.
 //
-// Does not know: which operations there are (operations.ts).
+// Does not know which operations there are (operations.ts).
 
 import type { FieldCheck } from '../contract/arguments.ts';
 
@@ -11,12 +11,12 @@ export type Checked<Checks extends FieldChecks> = {
 };
 
 /**
- * Who performs an operation: the storage of the object, alone; the session of the page, with its cursors, moments and
- * transaction; or the host, because the operation ends the instance or needs another object.
+ * The part that performs an operation: the storage of the object, alone; the session of the page, with its cursors,
+ * moments and transaction; or the host, because the operation ends the instance or needs another object.
  */
 export type Performer = 'storage' | 'session' | 'host';
 
-/** One row of the table. `Result` is the type that the call resolves to. */
+/** A row of the table. `Result` is the type that the call resolves to. */
 export interface OperationRow<
   Checks extends FieldChecks,
   Result,
@@ -35,21 +35,21 @@ export interface OperationRow<
   readonly fields: Checks;
   /** Present if the operation is a method of the same name. */
   readonly method?: Method<Checked<Checks>, Result, Owner>;
-  /** It names something that only the worker it was created in has. */
+  /** The operation names something that only the worker in which it was created has. */
   readonly isBound?: true;
   /**
-   * It begins or ends a transaction, or ends the instance: later calls of its message wait for it, and it is not
-   * repeated at another instance.
+   * The operation begins or ends a transaction, or ends the instance. Later calls of its message wait for it, and it is
+   * not repeated at another instance.
    */
   readonly isBoundary?: true;
-  /** It is the only call of its message, because it may wait long for other sessions. */
+  /** The operation is the only call of its message, because it may wait long for other sessions. */
   readonly travelsAlone?: true;
 }
 
 /** How programs call an operation. */
 interface Method<Fields, Result, Owner extends MethodOwner> {
   readonly on: Owner;
-  /** It throws WRONG_BACKEND for classes on the key-value backend. */
+  /** The operation throws WRONG_BACKEND for classes on the key-value backend. */
   readonly needsSqlBackend?: true;
   /** The fields for these arguments; serializes values, so that later changes are not stored. */
   fields(args: readonly unknown[]): Fields;
@@ -58,8 +58,8 @@ interface Method<Fields, Result, Owner extends MethodOwner> {
 }
 
 /**
- * Which objects have the method: `transaction`, the storage and the `txn` of a transaction; `storage`,
- * the storage only; `page`, only the storage of a page.
+ * The objects that have the method: `transaction`, the storage and the `txn` of a transaction; `storage`, the storage
+ * only; `page`, only the storage of a page.
  */
 export type MethodOwner = 'transaction' | 'storage' | 'page';
 

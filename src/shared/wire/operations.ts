@@ -320,7 +320,7 @@ export const OPERATIONS = {
     effect: 'write',
     fields: { from: field.moment, to: field.moment, decisions: field.decisions },
   }),
-  // `bookmark`: the state of the branch; null: that of now.
+  // `bookmark` is the state of the branch to merge; null means the current one.
   mergeBranch: operation<BranchMergeResult>()({
     by: 'host',
     effect: 'write',
@@ -464,11 +464,11 @@ export type CallOf<Op extends OperationName> = { readonly op: Op } & FieldsOf<Op
     readonly moment?: number;
     /** Present if the call can be cancelled. */
     readonly flag?: CallFlag;
-    /** Of the commit that it makes. */
+    /** The label of the commit that the call makes. */
     readonly label?: string;
   };
 
-/** One operation on the object of a session, as plain data. */
+/** An operation on the object of a session, as plain data. */
 export type Call = CallBy<Performer>;
 
 /** The call of an operation of one performer. */

@@ -62,7 +62,7 @@ const RELEASES_MAX = 1024;
 /** Most names on the way to a member. */
 const PATH_MAX = 1024;
 
-/** One opened handle of one object; the worker counts up. */
+/** The number of an opened handle, counted by the worker. */
 export type SessionId = number;
 
 /**
@@ -76,10 +76,10 @@ export interface StoragePeer extends StorageFunctions {
   execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]>;
 }
 
-/** The same on the side of the worker, where an answer that is there already needs no promise. */
+/** StoragePeer as the worker implements it: an answer that is already there needs no promise. */
 export interface StorageService extends StorageFunctions {
   execute(session: SessionId, calls: readonly Call[]): Outcome[] | Promise<Outcome[]>;
-  /** `isGivenUp`: calls that have not begun are not made. */
+  /** Closes the session. With `isGivenUp`, calls that have not begun are not made. */
   close(session: SessionId, isGivenUp?: boolean): Promise<void>;
 }
 
@@ -104,7 +104,10 @@ export type ReferenceNumber = number;
 export type ObjectRequest = ObjectOperation & {
   /** The incarnation in the stub's first answer, for a stub that breaks with it. */
   readonly incarnation?: number;
-  /** The last reset that the page has heard of when it sends the call; 0: none. Absent: of code in the worker. */
+  /**
+   * The number of the last reset of which the page had heard when it sent the call; 0 if none. Absent for code in the
+   * worker.
+   */
   readonly heard?: number;
   /** Present if the call can be cancelled. */
   readonly flag?: CallFlag;
@@ -128,7 +131,7 @@ export type EntryEvent = 'scheduled' | 'queue';
 
 /** The answer to a call of an object. */
 export type ObjectOutcome = Outcome<Payload> & {
-  /** Which instance of the object was met. */
+  /** The instance of the object that performed the call. */
   readonly incarnation?: number;
   /** The call is in the queue for the server, with this number. */
   readonly followed?: number;
@@ -173,13 +176,13 @@ export type ManageRequest =
       readonly limit: number;
     }
   | { readonly op: 'delete' | 'runAlarm' | 'evict'; readonly address: WireAddress }
-  /** Of an object that follows another one. */
+  /** A request to an object that follows another one. */
   | { readonly op: 'follow'; readonly address: WireAddress; readonly ask: FollowAsk }
   | { readonly op: 'now' | 'runNextAlarm' | 'resume' }
   | { readonly op: 'set'; readonly timeMs: number }
   | { readonly op: 'advance'; readonly durationMs: number };
 
-/** The result of each. */
+/** The result of each operation. */
 export interface ManageResults {
   list: {
     address: WireAddress;
@@ -192,7 +195,7 @@ export interface ManageResults {
   /** True if an alarm was set. */
   runAlarm: boolean;
   evict: null;
-  /** One of FollowAnswers, serialized. */
+  /** The member of FollowAnswers for the kind of `ask`, serialized. */
   follow: Payload;
   now: number;
   runNextAlarm: { address: WireAddress; dueMs: number } | null;
@@ -204,7 +207,7 @@ export interface ManageResults {
 export interface ListedClass {
   readonly name: string;
   readonly uniqueKey: string;
-  /** Its objects follow others. @default false */
+  /** True if the objects of the class follow objects on a server. @default false */
   readonly follows?: boolean;
 }
 
@@ -222,9 +225,9 @@ export interface ObjectsPeer {
   manage(request: ManageRequest): Promise<Outcome>;
 }
 
-/** One page's connection, at the worker. */
+/** The worker's side of one page's connection. */
 export interface ObjectsConnection extends ObjectsPeer, ReferencePeer {
-  /** The page is gone: everything it held is let go of. `isGivenUp`: calls that have not begun are not made. */
+  /** Called when the page is gone: releases all that it held. With `isGivenUp`, calls that have not begun are not made. */
   end(reason: unknown, isGivenUp?: boolean): void;
 }
 
@@ -248,16 +251,16 @@ export interface LiveStart {
   readonly keep?: LiveKeep;
 }
 
-/** How a page names its read for the next visit. */
+/** The name under which the last result of a read is kept for the page's next visit. */
 export interface LiveKeep {
-  /** Absent: the app does not say who is signed in. */
+  /** The signed-in user; absent if the app does not name one. */
   readonly user?: string;
   readonly read: string;
-  /** True: nothing is kept of it, and what was kept is deleted. */
+  /** If true, no result of the read is kept, and a kept result is deleted. */
   readonly isPrivate: boolean;
 }
 
-/** One live read of one connection; the worker counts up. */
+/** The number of a live read of one connection, counted by the worker. */
 export type LiveNumber = number;
 
 /**
@@ -276,7 +279,7 @@ export interface LivePeer {
   closeLive(number: LiveNumber): Promise<void>;
 }
 
-/** One page's live reads, at the worker. */
+/** The worker's side of one page's live reads. */
 export interface LiveConnection extends LivePeer {
   /** The page is gone. */
   end(): void;

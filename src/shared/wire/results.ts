@@ -5,7 +5,7 @@
 import type { StateName } from '../contract/arguments.ts';
 import type { CommitAuthor, SqlStorageValue } from '../contract/storage.ts';
 
-/** One commit, as the log knows it. */
+/** A commit, as the log stores it. */
 export interface CommitFacts {
   readonly bookmark: string;
   readonly timeMs: number;
@@ -28,16 +28,16 @@ export interface BranchFacts {
 
 /** An earlier moment that a session has opened. */
 export interface OpenedMoment {
-  /** Its number, for `moment` of calls. */
+  /** The number that calls pass as `moment`. */
   readonly moment: number;
   readonly bookmark: string;
 }
 
 /** Two states that a session compares. */
 export interface OpenedDiff {
-  /** Its number, for `diff` of calls. */
+  /** The number that calls pass as `diff`. */
   readonly diff: number;
-  /** Both states, by their bookmarks; null: the beginning of the branch. */
+  /** The bookmarks of both states; null for the beginning of the branch. */
   readonly from: StateName;
   readonly to: StateName;
 }
@@ -48,7 +48,7 @@ export interface OpenedDiff {
  * their rows.
  */
 export interface RowBatch {
-  /** The open cursor. Absent or null: the last row is in this batch. */
+  /** The open cursor; absent or null if this batch contains the last row. */
   readonly cursor?: number | null;
   readonly columnNames?: string[];
   readonly rows?: SqlStorageValue[][];

@@ -90,7 +90,7 @@ export function pulledBytes(pulled: PulledBytes): ReadableStream {
   const source = {
     async pull(controller: ReadableByteStreamController | ReadableStreamDefaultController) {
       let chunk = await pulled.next();
-      while (chunk?.byteLength === 0) chunk = await pulled.next(); // byte streams refuse empty chunks
+      while (chunk?.byteLength === 0) chunk = await pulled.next(); // Byte streams refuse empty chunks.
       if (chunk !== null) {
         controller.enqueue(withOwnBuffer(chunk));
         return;

@@ -85,7 +85,7 @@ function withHeaders<M extends Request | Response>(
   given: HeadersInit | undefined,
   holder?: Response,
 ): M {
-  const kept = new Headers(given); // a copy, because the caller may change its headers later
+  const kept = new Headers(given); // Copy the headers, because the caller may change them later.
   const headers = () => {
     const added = Reflect.get(Object.getPrototypeOf(message), 'headers', message) as Headers;
     for (const [name, value] of added) if (!kept.has(name)) kept.set(name, value);

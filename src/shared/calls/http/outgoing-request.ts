@@ -34,7 +34,7 @@ export class OutgoingRequest {
     const stream = sent?.stream;
     const bytes = content === undefined ? stream && notedLength(stream) : byteLengthOf(content);
     this.parts = {
-      url: checked.url.split('#', 1)[0]!, // a fragment is never sent
+      url: checked.url.split('#', 1)[0]!, // The fragment is never sent.
       method: checked.method,
       headers: headersOf(rest.headers ?? source?.headers, checked, bytes ?? undefined),
       redirect: 'manual',

@@ -126,7 +126,7 @@ class TurnTasks implements TaskTracker {
   }
 
   runEvent<T>(_context: IoContext, event: () => T): T {
-    return event(); // the task began without stores
+    return event(); // The task began without stores.
   }
 
   runOutside(task: () => void): void {
@@ -134,7 +134,7 @@ class TurnTasks implements TaskTracker {
     task();
   }
 
-  carry(): void {} // only tools in Node carry a store
+  carry(): void {} // Does nothing: only tools in Node carry a store.
 
   bind<Call extends Callable>(call: Call): Call {
     return bindToFrame(call as never) as never as Call;

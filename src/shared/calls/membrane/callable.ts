@@ -163,7 +163,7 @@ async function answerRequest(
     });
     return channel.send(draft);
   } finally {
-    disposeOf(parameters); // stubs in arguments are lent for the call
+    disposeOf(parameters); // Stubs in arguments are lent only for the call.
   }
 }
 

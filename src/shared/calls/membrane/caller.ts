@@ -25,7 +25,7 @@ export interface OutgoingCall {
   readonly address: CallAddress;
   /** The instance that the stub has reached, and may reach. */
   readonly bond: Bond;
-  /** Which instances the call may reach, for a stub that never breaks; undefined for a stub that does. */
+  /** The instances that the call may reach, for a stub that never breaks; undefined for a stub that does. */
   readonly reach?: Reach | undefined;
   /** Makes the request for the channel that transports it. */
   readonly request: (channel: ReferenceChannel) => ObjectRequest;

@@ -60,7 +60,7 @@ function signalOf(imported: Imported): AbortSignal {
   const held = new WeakRef(controller);
   const enter = imported.party.io.entrance();
   const abort = (reason: unknown) => {
-    enter(() => held.deref()?.abort(reason)).catch(() => {}); // the party has ended
+    enter(() => held.deref()?.abort(reason)).catch(() => {}); // The party has ended.
     endUse();
   };
   imported.ask({ op: 'wait' }).then((payload) => {

@@ -107,6 +107,6 @@ async function pullAll(imported: Imported, far: SocketEnd, release: () => void):
       if (far.isOver) release();
     }
   } catch {
-    far.break(); // the connection is lost
+    far.break(); // The connection is lost.
   }
 }

@@ -69,7 +69,7 @@ class ExportedReadable implements Exported {
   }
 
   release(reason: unknown): void {
-    this.#reader.cancel(reason).catch(() => {}); // it has ended or failed already
+    this.#reader.cancel(reason).catch(() => {}); // The stream has ended or failed already.
   }
 
   async #pull(channel: ReferenceChannel): Promise<Payload | null> {
@@ -114,7 +114,7 @@ class ExportedWritable implements Exported {
   }
 
   release(reason: unknown): void {
-    this.#writer.abort(reason).catch(() => {}); // it has ended or failed already
+    this.#writer.abort(reason).catch(() => {}); // The stream has ended or failed already.
   }
 }
 

@@ -53,7 +53,7 @@ function call(callback: BrokenCallback, reason: unknown, enter: Enter): void {
       report(error);
     }
   };
-  enter(task).catch(() => {}); // the callback's object has ended
+  enter(task).catch(() => {}); // The object of the callback has ended.
 }
 
 /** Reports an error of a callback like that of a listener, because nothing waits for a callback. */
