@@ -36,7 +36,7 @@ async function removeFile(name: string): Promise<void> {
   try {
     root = await navigator.storage.getDirectory();
   } catch {
-    return; // nothing was stored there
+    return; // Nothing was stored there.
   }
   const startMs = performance.now();
   for (;;) {

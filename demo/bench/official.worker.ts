@@ -39,7 +39,7 @@ serveStore(async ({ name, journal = 'delete' }) => {
       try {
         statement.step();
       } finally {
-        statement.reset(); // is needed after a full disk, too, for the statement to be used again
+        statement.reset(); // Reset the statement even if the disk is full, so that it can be used again.
       }
     },
     one: (name, values) => {

@@ -4,7 +4,7 @@ import { type Contender, LIMITS, OURS } from './contenders.ts';
 import { median } from './median.ts';
 import type { Measured } from './rounds.ts';
 
-/** One row of the result. Times are medians of the rounds in microseconds, and null where nothing was measured. */
+/** A row of the result. Times are medians of the rounds in microseconds; null where nothing was measured. */
 export interface PeerRow {
   readonly row: string;
   readonly place: string;

@@ -63,7 +63,7 @@ export function stop(): void {
 /** Measures these rows and reports the outcome in the signals of this module. */
 export async function run(wanted: readonly Wanted[], roundCount: number): Promise<void> {
   phase.value = { kind: 'running', said: 'Opening…', done: 0, of: 1 };
-  await earlierRemoved; // the removal holds the lock that the run asks for next
+  await earlierRemoved; // The removal holds the lock that the run asks for next.
   await navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
     if (lock === null) {
       phase.value = { kind: 'busy' };

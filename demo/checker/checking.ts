@@ -111,7 +111,7 @@ export class Checking {
   }
 }
 
-/** One worker from its start to its end, after which every question resolves to null. */
+/** A worker from its start to its end, after which every question resolves to null. */
 class Run {
   readonly #checker: StartedChecker;
   readonly #later: Later;

@@ -46,7 +46,7 @@ export function playNetwork(server: (name: string) => Server): void {
       } else if (content.kind === 'data') open.get(id)?.socket.send(content.data);
       else end(id);
     });
-    return new Promise<never>(() => {}); // holds the lock as long as the tab is open
+    return new Promise<never>(() => {}); // Hold the lock as long as the tab is open.
   };
   void navigator.locks.request(NETWORK, play);
 }

@@ -24,7 +24,7 @@ export interface Commit {
   readonly bookmark: string;
   readonly timeMs: number;
   readonly isRestore: boolean;
-  /** Who made the commit, in a word or two. */
+  /** The author of the commit, in a word or two. */
   readonly label: string;
 }
 

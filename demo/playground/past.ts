@@ -17,7 +17,7 @@ export interface Earlier extends Past {
   readonly commit: Commit;
 }
 
-/** What the time bar did last, and how to undo it. */
+/** The last action of the time bar, and how to undo it. */
 export interface Told {
   /** The label of the commit that the bar undid; empty if it restored the whole object. */
   readonly subject: string;

@@ -44,7 +44,7 @@ const LOG_MAX = 200;
 const SHOWN_MAX = 200;
 /** How often new lines of the console and the socket are shown, because each change of the list is drawn. */
 const SHOW_MS = 50;
-/** By how much a clock that follows the system may differ from the page's clock. */
+/** The largest difference between the page's clock and a clock that follows the system. */
 const DRIFT_MS = 1000;
 
 export const runState = signal<RunState>({ kind: 'idle' });

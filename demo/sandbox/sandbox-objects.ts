@@ -54,7 +54,7 @@ export class SandboxObjects {
   ): Promise<void> {
     this.unfollow();
     const storage = await this.#storage(target);
-    this.unfollow(); // ends the following of an object that was asked for meanwhile
+    this.unfollow(); // Another call may have begun to follow an object meanwhile.
     const time = timeOf(storage);
     const end = time.follow(hear, onError);
     this.#followed = {

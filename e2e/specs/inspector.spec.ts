@@ -497,7 +497,7 @@ test(
     await expect(told('It was taken back')).toBeVisible();
     expect(await stored(title)).toEqual(['system', ['Plan C']]);
 
-    // A branch that is kept, of an earlier moment, and one of now.
+    // Make two branches: one of an earlier moment that is kept, and a temporary one of the current state.
     await slider.press('Home');
     await slider.press('ArrowRight');
     await page.getByRole('textbox', { name: 'New branch' }).fill('old plan');

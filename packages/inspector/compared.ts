@@ -66,7 +66,7 @@ export async function compare(diff: StorageDiff, isOver: () => boolean): Promise
   };
 }
 
-/** Returns how many changes are shown. Once so many are read, the reading ends. */
+/** Returns how many changes are shown. Reading ends once this many are read. */
 function shownCount({ schema, alarm, keys, tables }: ChangeCounts): number {
   const groups = [keys, ...Object.values(tables)];
   return groups.reduce((sum, count) => sum + Math.min(totalOf(count), SHOWN_MAX), schema + alarm);

@@ -42,7 +42,7 @@ export interface CtxStorageOptions {
    * @default wrangler.jsonc or wrangler.json, if one exists
    */
   readonly config?: string | false;
-  /** One of its environments. @default CLOUDFLARE_ENV; without it, the top of the file */
+  /** The name of an environment of the file. @default CLOUDFLARE_ENV; without it, the top of the file */
   readonly environment?: string;
   /** The module that `cloudflare:workers` resolves to. @default 'ctx-storage/worker' */
   readonly workerEntry?: string;
@@ -129,7 +129,8 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
         server: { fs: { deny: user.server?.fs?.deny ? DENIED : [...DENIED_BY_VITE, ...DENIED] } },
         worker: { format: 'es', plugins: () => common(true) },
         optimizeDeps: {
-          // They find their workers and WebAssembly beside them; pre-bundling would move only the modules.
+          // These packages find their workers and WebAssembly beside their modules; pre-bundling would move only the
+          // modules.
           exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm', UNENV, ...names],
           ...bundling('rolldownVersion' in this.meta, kindOf),
         },

@@ -129,7 +129,7 @@ export class LeadingWorker {
     this.#control.postMessage({ ...message, version: PROTOCOL_VERSION });
   }
 
-  /** Posts something to where it listens beside connections. */
+  /** Posts a message to the worker on its own page's port, or on the channel that all tabs share. */
   hear(message: unknown, isFromOwnPage: boolean): void {
     if (isFromOwnPage) this.#page.postMessage(message);
     else this.#control.postMessage(message);

@@ -1,5 +1,5 @@
-// Followers of an object in a thread of a browser's kind, where a task is known by its turn: nothing shows which task an
-// `await` continues. Node's way to tell is hidden from the modules.
+// Tests followers of an object in a process that is like a thread of a browser: nothing shows which task an `await`
+// continues, so a task is recognised by its turn. Node's async hooks are hidden from the modules.
 
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';

@@ -11,7 +11,7 @@ import type {
 
 /** Where a defect can be put in. Absent: nothing is changed. */
 export interface Defects {
-  /** Null: the event is not heard. */
+  /** Replaces an event of the page's machine; null drops the event. */
   readonly tabEvent?: (event: TabEvent, state: Tab) => TabEvent | null;
   readonly tabEffects?: (
     effects: readonly TabEffect[],
@@ -25,7 +25,7 @@ export interface Defects {
   ) => readonly CandidacyEffect[];
 }
 
-/** By name, each a change that the model must refute. */
+/** The defects by name. The model must refute each of them. */
 export const DEFECTS: Readonly<Record<string, Defects>> = {
   'the lock is released before the host has closed': {
     candidacyEffects: (effects) =>

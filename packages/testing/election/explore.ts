@@ -150,7 +150,7 @@ class Explorer {
         if (ways[source] === 0) resting.push(source);
       }
     }
-    // Of a state that can reach a circle, some way leads on to another.
+    // A state that can reach a circle has a way to another such state.
     let at = ways.findIndex((left) => left > 0);
     if (at === -1) return null;
     const seen = new Set<number>();

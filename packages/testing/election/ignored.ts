@@ -4,7 +4,7 @@
 import type { CandidacyEvent } from '../../../worker/start/boot/candidacy.ts';
 import type { ModelPage, ModelWorker, PageTask, WorkerTask } from './world.ts';
 
-/** The own worker that has sent this; null: it comes from elsewhere. */
+/** Returns the own worker that sent this task; null if another sender did. */
 export function senderOf(task: PageTask): string | null {
   if (task.kind === 'leads') return task.worker;
   if (task.kind !== 'event') return null;
@@ -23,7 +23,8 @@ export function isRepeated(tasks: readonly object[], task: PageTask | WorkerTask
 export function isIgnoredByPage({ core }: ModelPage, task: PageTask): boolean {
   if (task.kind !== 'event') return false;
   const { event } = task;
-  if (event.kind === 'blamed') return true; // a frozen worker answers when it is asked, thawed with its page
+  // A frozen worker answers the question once it is thawed together with its page.
+  if (event.kind === 'blamed') return true;
   if (event.kind !== 'started') return false;
   return [core.own, core.before].some((own) => own?.id === event.worker && own.hasStarted);
 }

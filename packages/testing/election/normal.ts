@@ -84,7 +84,7 @@ function numbering(world: World, tab: TabIndex): Numbering {
   const ranks = new Map(
     [...used].sort((one, other) => one - other).map((each, i) => [each, i + 1]),
   );
-  // Nothing answers to a number of the past.
+  // Numbers that nothing refers to any more all become 0, because no answer to them has an effect.
   return (number) => ranks.get(number) ?? 0;
 }
 
@@ -174,7 +174,7 @@ function normalTask(task: WorkerTask, heardCount: number, ranks: readonly Number
   return { ...task, event: { ...event, judgement } as CandidacyEvent };
 }
 
-/** Of an answer to an earlier announcement, only that it is out of date matters. */
+/** Replaces the count of an answer to an earlier announcement by -1: only that it is out of date matters. */
 function sinceHeard<Asked extends Question>(question: Asked, heardCount: number): Asked {
   if (question.kind !== 'judgement') return question;
   return { ...question, count: question.count === heardCount ? 0 : -1 };

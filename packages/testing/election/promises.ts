@@ -1,9 +1,9 @@
-// What must hold when a run has come to rest. That two workers never have the files open, and that no page calls code older
-// than its own, is checked at each step (run.ts).
+// Checks the promises that must hold when a run has come to rest. Two further promises are checked at each step
+// (run.ts): two workers never have the files open, and no page calls code older than its own.
 
 import { nameOf, TAB_INDEXES, type World, workerIn } from './world.ts';
 
-/** The promise that a world at rest breaks; null: everything is settled. */
+/** Returns the promise that a world at rest breaks; null if it keeps all. */
 export function settled(world: World): string | null {
   const { host } = world.shared;
   const leader = host === null ? undefined : workerIn(world, host);

@@ -146,7 +146,7 @@ export class Run {
       }
     }
     for (const event of next) this.pageEvent(tab, event);
-    // Its users hear of the loss in the same task.
+    // The users of the connection learn of the loss in the same task.
     if (lost !== null) this.#lost(tab, lost);
   }
 
@@ -234,7 +234,7 @@ export class Run {
 
   #watchLeader(tab: TabIndex, leader: string): void {
     if (workersIn(this.world).some(({ id }) => id === leader)) return;
-    this.#toPage(tab, { kind: 'released', worker: leader }); // it is dead already
+    this.#toPage(tab, { kind: 'released', worker: leader }); // The worker has ended already.
   }
 
   #spawn(tab: TabIndex): string {
@@ -478,7 +478,7 @@ export class Run {
     this.rest = { ...this.rest, late: [...this.rest.late, { to, task }] };
   }
 
-  // What threads share.
+  // ---- State that the threads share.
 
   /** The first in the line holds the leader's lock. */
   #setLine(leader: readonly string[], isGranted: boolean): void {

@@ -10,7 +10,7 @@ import { type FaultBudget, type ModelTab, TAB_INDEXES, type World } from './worl
 
 export interface Scenario {
   readonly name: string;
-  /** The builds of the tabs; null: the tab is closed. */
+  /** The builds of the tabs; null for a closed tab. */
   readonly builds: readonly [number | null, number | null, number | null];
   /** How many of the tabs have opened, and come to rest, before the walk. The others open together. */
   readonly openedBefore: number;
@@ -28,7 +28,7 @@ const NO_FAULTS: FaultBudget = {
   successions: 0,
 };
 
-/** As text: `1 then 2: kills, late` (walks.ts). */
+/** Parses a scenario such as `1 then 2: kills, late` (walks.ts). */
 export function scenario(name: string): Scenario {
   const [tabs = '', kinds = ''] = name.split(':');
   const [before = '', after = ''] = tabs.split('then').map((part) => part.trim());
@@ -83,5 +83,5 @@ function atRest(given: World, defects: Defects): World {
     if (step === undefined) return world;
     world = normal(step.next());
   }
-  return world; // the walk finds the circle
+  return world; // The walk finds the circle.
 }

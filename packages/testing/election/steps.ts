@@ -128,7 +128,10 @@ class Steps {
     return steps;
   }
 
-  /** What a page waits for with timers of its own: a worker that does not start, a leader that is silent. */
+  /**
+   * Returns the steps in which a timer of the page runs out: for a worker that does not start, or a leader that is
+   * silent.
+   */
   #waits(tab: TabIndex, { core }: ModelPage): ModelStep[] {
     const steps: ModelStep[] = [];
     const { workers } = this.#world.tabs[tab];
@@ -228,7 +231,7 @@ class Steps {
   }
 }
 
-/** It travels between tabs: not between a page and its worker, nor from a thread to itself. */
+/** True if the task travels between tabs, rather than between a page and its worker or within one thread. */
 function isOnChannel(task: PageTask | WorkerTask): boolean {
   if (task.kind === 'announced' || task.kind === 'accepted' || task.kind === 'connect') return true;
   if (task.kind !== 'event') return false;

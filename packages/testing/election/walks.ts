@@ -86,7 +86,7 @@ export function walked(scenario: Scenario, defects?: Defects): WalkRow {
   return { name, ...counts, failure: text };
 }
 
-/** The first small walk that refutes the defect; null: none does. */
+/** Returns the first small walk that refutes the defect; null if none does. */
 export function refuted(defect: string): WalkRow | null {
   for (const scenario of SMALL_WALKS) {
     const row = walked(scenario, DEFECTS[defect]);

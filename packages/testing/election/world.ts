@@ -70,9 +70,9 @@ export interface ModelPage {
   readonly tasks: readonly PageTask[];
   readonly timers: readonly ModelTimer[];
   readonly standing: 'connecting' | 'leading' | 'following' | 'lost';
-  /** The promise of a succession is not settled. */
+  /** True while the promise of a succession is not settled. */
   readonly isSucceeding: boolean;
-  /** Of the worker that leads, when it gave the connection. */
+  /** The term of the leading worker when it gave the connection. */
   readonly term: number;
   /** The term in the offer or answer that the page handles. */
   readonly offeredTerm: number;
@@ -83,25 +83,25 @@ export interface ModelWorker {
   readonly build: number;
   readonly core: Candidacy;
   readonly tasks: readonly WorkerTask[];
-  /** `stuck`: its script never arrives. */
+  /** `stuck` if the script of the worker never arrives. */
   readonly script: 'runs' | 'stuck';
-  /** It holds the lock that shows it to other candidates. */
+  /** True while the worker holds the lock by which other candidates see it. */
   readonly isShown: boolean;
-  /** Its page watches its lock. */
+  /** True while the page of the worker watches the worker's lock. */
   readonly isWatched: boolean;
-  /** How often it has led. */
+  /** The number of times that the worker has led. */
   readonly term: number;
-  /** The tabs that it has given connections in this term. */
+  /** The tabs to which the worker has given connections in this term. */
   readonly clients: readonly TabIndex[];
 }
 
 export interface ModelTab {
   readonly build: number;
-  /** Null: the tab was closed. */
+  /** The page of the tab; null if the tab was closed. */
   readonly page: ModelPage | null;
   readonly workers: readonly ModelWorker[];
   readonly isFrozen: boolean;
-  /** How many workers were started. */
+  /** The number of workers that the tab has started. */
   readonly workerCount: number;
   /** The next workers run this build. */
   readonly nextBuild: number;

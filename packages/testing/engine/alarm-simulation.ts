@@ -68,7 +68,7 @@ export function alarmStepsOf(seed: number): AlarmStep[] {
   }));
 }
 
-/** What the model expects of one object. */
+/** The model of one object: what is expected of its alarm. */
 class Expected {
   /** The alarms that may be stored; null means none. */
   possible = new Set<number | null>([null]);

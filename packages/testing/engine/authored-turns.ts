@@ -137,7 +137,7 @@ export class AuthoredTurns {
   }
 
   #deleteAll(storage: Storage, { alarm }: Draft): void {
-    this.#history.attempt = null; // the turn is undone, and its state would be deleted anyway
+    this.#history.attempt = null; // The turn is undone, and its state would be deleted anyway.
     storage.deleteAll();
     this.#expect({ ...EMPTY, alarm });
     this.#history.committed();

@@ -29,13 +29,15 @@ export class Node {
   marks: Mark[] = [];
   /** The acknowledged state, then the states of later changes that were attempted. */
   possible: Keys[];
-  /** True while its creation or deletion is not acknowledged, so that it may or may not exist. */
+  /**
+   * True while the creation or deletion of this branch is not acknowledged, so that the branch may or may not exist.
+   */
   existenceIsUnknown = false;
-  /** The number of its changes, including attempted ones. */
+  /** The number of changes made here, including attempted ones. */
   version = 0;
-  /** The version of its parent from which it was forked; null if unknown. */
+  /** The version of the parent from which this branch was forked; null if unknown. */
   readonly forkVersion: number | null;
-  /** The keys with which it was created. */
+  /** The keys with which this object or branch was created. */
   readonly initialKeys: Keys;
   /** The version since which every change was acknowledged. */
   #certainFrom = 0;

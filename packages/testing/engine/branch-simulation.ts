@@ -169,7 +169,7 @@ export class BranchSimulation {
         const node = this.#pick();
         const handle = await this.#durableHandle(node);
         const bookmark = await this.#call('bookmark', () => handle.getCurrentBookmark());
-        if (node === this.#origin && node.last.size === 0) return; // the object may not exist
+        if (node === this.#origin && node.last.size === 0) return; // The object may not exist.
         return node.mark({ bookmark, keys: node.last, timeMs: this.#time.now() });
       }
       case 'look':
@@ -201,7 +201,8 @@ export class BranchSimulation {
         const node = this.#pick();
         const mark = random.pick([...node.marks, undefined]);
         if (mark === undefined) return;
-        if (this.#time.now() - mark.timeMs >= WINDOW_MS) return; // the state may be pruned before the restore
+        // The state may be pruned before the restore.
+        if (this.#time.now() - mark.timeMs >= WINDOW_MS) return;
         this.totals.restores++;
         return this.#replace(node, mark.keys, async (handle) => {
           try {

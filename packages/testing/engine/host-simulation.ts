@@ -94,7 +94,7 @@ export function hostStepsOf(seed: number): HostStep[] {
   }));
 }
 
-/** One of the two hosts. Its time and its files exist longer than each running instance of it. */
+/** One of the two hosts. Its clock and files outlive each of its running instances. */
 class SimulatedHost {
   /** The system's time, by which code that never ends is stopped. */
   readonly time: DrivenTime;

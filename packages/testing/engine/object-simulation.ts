@@ -132,7 +132,7 @@ export class ObjectSimulation {
   async #perform({ kind, seed }: Step): Promise<void> {
     const random = this.#random;
     switch (kind) {
-      case 'write': // half of them are unconfirmed
+      case 'write': // Half of the writes are unconfirmed.
         return this.#write((draft) => this.#changes(draft, seed % 2 === 0));
       case 'acknowledgedWrite':
         if (this.#isBounded) this.#bookmark();
@@ -173,7 +173,7 @@ export class ObjectSimulation {
         return this.#object.outcome('maintain', this.#object.files.maintain(), HISTORY_TURNS_MAX);
       case 'close':
         await this.#object.close();
-        if (this.#object.isBroken) return; // a delayed flush has broken it
+        if (this.#object.isBroken) return; // A delayed flush has broken the object.
         this.#acknowledged();
         return this.#open();
       case 'reset':
@@ -219,7 +219,7 @@ export class ObjectSimulation {
 
   /** Makes one turn that writes, and commits it. */
   #write(work: (draft: Draft) => void): void {
-    if (this.#object.isBroken) return; // the previous commit has broken it, and is the attempt
+    if (this.#object.isBroken) return; // The previous commit has broken the object, and is the attempt.
     const draft = new Draft(this.#history.last.contents);
     this.#history.beginCommit(draft, this.#clock.elapsedMs);
     try {
@@ -334,7 +334,8 @@ export class ObjectSimulation {
     if (this.#image === null) return;
     const { bytes, contents } = this.#image;
     this.#history.beginCommit(contents, this.#clock.elapsedMs);
-    this.#restores.requested().mayBeCancelled(); // by [MOVE3], once the import is durable
+    // An import cancels a requested restore once it is durable [MOVE3].
+    this.#restores.requested().mayBeCancelled();
     await this.#object.replace(bytes);
     this.#committed();
     await this.#acknowledge();

@@ -79,7 +79,7 @@ type Operation = (storage: PublicStorage) => unknown;
 /** An upper bound of the requests of one operation; none of them makes nearly as many. */
 const REQUESTS_MAX = 3000;
 
-/** Which requests are refused: every one, or a share of them to save time. */
+/** Chooses the requests that are refused: all, or a share of them to save time. */
 export interface RefusedRequests {
   readonly first: number;
   readonly step: number;

@@ -91,7 +91,7 @@ export function kindsOf<Kind extends string>(frequencies: Readonly<Record<Kind, 
   );
 }
 
-/** One plan in this many has values that fill segments of the default size. */
+/** One plan in 150 has values that fill segments of the default size. */
 const LARGE_PLANS = 150;
 
 export function planOf(seed: number): Plan {

@@ -13,7 +13,7 @@ const PROOF_FLUSHES = 2;
 export class Restores {
   /** The last acknowledged request, and the later ones. */
   #requests: RestoreRequest[] = [];
-  /** What the openings since then have reported. It is kept until an opening succeeds. */
+  /** The restores that the openings since then have reported. They are kept until an opening succeeds. */
   #requested = new RequestedRestores([]);
   #settled: readonly RestoreRequest[] = [];
   #flushesToProof = 0;

@@ -1,5 +1,5 @@
-// One object on a simulated disk: its files and its storage, without a runtime. The simulation decides when the event
-// loop turns.
+// Simulates one object: its files on a simulated disk and its storage, without a runtime. The simulation decides when
+// the event loop turns.
 
 import {
   isStorageError,
@@ -33,7 +33,7 @@ export interface Sizes {
   readonly history?: HistoryLimits;
 }
 
-/** What all openings of an object share. */
+/** The parts that all openings of an object share. */
 export interface World {
   readonly sqlite: WatchedSqlite;
   readonly random: Random;

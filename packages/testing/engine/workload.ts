@@ -158,7 +158,7 @@ export class Workload {
     } catch (error) {
       if (!isStorageError(error) || error.code !== 'SQL_MEMORY') throw error;
       this.#allocator.refuse();
-      if (!object.isBroken) this.mark(object.storage, draft); // marks the rest of the turn
+      if (!object.isBroken) this.mark(object.storage, draft); // Mark the rest of the turn.
     } finally {
       this.#allocator.refuse();
     }

@@ -27,7 +27,7 @@ export class DrivenThreads {
   /** Advances the time and runs the tasks that become due, in order. A task waits while its thread is blocked. */
   async run(durationMs: number): Promise<void> {
     const endMs = this.nowMs + durationMs;
-    await microtasks(); // runs the microtasks of the previous code
+    await microtasks(); // Run the microtasks of the previous code.
     for (;;) {
       const next = this.#next();
       if (next === undefined || startOf(next) > endMs) break;

@@ -140,7 +140,8 @@ export class Agent {
     this.#channels.push(channel);
     const post = channel.postMessage.bind(channel);
     channel.postMessage = (message) => {
-      if (!this.#hasEnded) post(message); // its code may still run; in a browser it would not
+      // The code of the ended worker may still run here; in a browser it would not.
+      if (!this.#hasEnded) post(message);
     };
     return channel;
   };

@@ -214,7 +214,7 @@ export class FakeTab {
     const close = storage.close.bind(storage);
     this.#handles.add(close);
     storage.close = () => {
-      this.#handles.delete(close); // so that the handle can be collected
+      this.#handles.delete(close); // Drop the handle, so that it can be collected.
       return close();
     };
     return this.#settling.watch(storage);

@@ -206,6 +206,6 @@ function inWords(message: unknown): string {
     });
     return (words ?? String(message)).slice(0, 400);
   } catch {
-    return `${Object.keys(message as object)}`; // cyclic, or too long
+    return `${Object.keys(message as object)}`; // The message is cyclic, or too long.
   }
 }

@@ -57,7 +57,7 @@ export function reachBranches({
   const scope = globalThis as unknown as Record<string, BranchRedirection | undefined>;
   const known = scope[name];
   if (known === undefined || known.round < round) scope[name] = { round, branches };
-  if (known !== undefined) return; // the page's messages are rewritten already
+  if (known !== undefined) return; // The messages of the page are rewritten already.
   const reached = (target: unknown): unknown => {
     // For an object of `openStorage`, a page sends only the name.
     const given = (
@@ -81,7 +81,7 @@ export function reachBranches({
       return { ...message, messages: messages.map(rewritten) };
     }
     if (message.length === 2 && typeof message[0] === 'string') {
-      return [message[0], rewritten(message[1])]; // over a channel that has other messages too
+      return [message[0], rewritten(message[1])]; // The channel also carries other messages.
     }
     const [number, method, parameters] = message;
     if (message.length !== 3 || !Array.isArray(parameters)) return message;

@@ -67,7 +67,7 @@ export class HelperTab {
     if (known !== null) {
       const page = await known;
       if (!page.isClosed()) return page;
-      if (this.#page !== known) return await this.#open(); // another call has opened the next
+      if (this.#page !== known) return await this.#open(); // Another call has opened the next page.
     }
     const opening = this.#openNew();
     this.#page = opening;

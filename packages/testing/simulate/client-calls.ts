@@ -170,7 +170,7 @@ export class ClientCalls {
     const result = begin();
     if (!isThenable(result)) return result;
     const outcome = Promise.resolve(result).then(answered, failed);
-    outcome.catch(() => {}); // whoever waits for the outcome gets the error
+    outcome.catch(() => {}); // The code that waits for the outcome gets the error.
     return new Proxy(result, {
       get: (target, name) => {
         const own = name === 'then' || name === 'catch' || name === 'finally';

@@ -29,7 +29,7 @@ export class SimulationFailed extends Error {
   }
 }
 
-/** What the message of a failure shows. */
+/** The facts that the message of a failure shows. */
 export interface FailureFacts {
   readonly seed: string;
   readonly outcome: RunOutcome;

@@ -25,7 +25,7 @@ export const FAULTS = {
   alarmTwice: 2,
   /** The wall clock is set back. */
   clockBack: 2,
-  /** One object is reset, with calls in flight. */
+  /** Resets one object while calls are in flight. */
   reset: 2,
   /** The connection of a socket is lost, while the object continues. */
   socketLost: 2,

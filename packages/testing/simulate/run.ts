@@ -1,8 +1,7 @@
 // Performs one run: the steps of a seed, on one host after the other, and the invariant after each crash and at the
 // end.
 //
-// The run is at rest when no call is in flight, and so much time has passed without a fault that all due alarms have
-// run.
+// The run is at rest when no call is in flight and all due alarms have had time to run without a fault.
 
 import type { DurableObjectNamespace } from '@ctx-storage/core/object';
 import type { Sqlite } from '@ctx-storage/worker/engine';

@@ -1,4 +1,4 @@
-// One host of a run, on files that outlive it: how it starts, and the ways in which it ends.
+// Starts one host of a run, on files that outlive it, and ends it in one of several ways.
 
 import { checkedEnv } from '@ctx-storage/core/calls';
 import { storageError } from '@ctx-storage/core/errors';

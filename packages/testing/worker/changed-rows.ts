@@ -14,7 +14,7 @@ import { type ChangesCase, changesCase, type Program, type TableCase } from './r
 interface DumpedRow {
   readonly cells: readonly string[];
   readonly rowid: string | null;
-  /** Its key tells it from all others. */
+  /** True if the row's key distinguishes it from all other rows. */
   readonly isNamed: boolean;
 }
 
@@ -30,7 +30,7 @@ interface TwoObjects {
 /** Half of the longest text. */
 const TEXT_MAX = 50_000;
 
-/** Which of the interesting things happened, so that a test can see that all of them do. */
+/** The interesting events of a case, counted so that a test can check that each of them occurs. */
 export type Happening = (typeof HAPPENINGS)[number];
 export const HAPPENINGS = [
   'nothing',
@@ -290,7 +290,7 @@ function areSame(one: readonly DumpedRow[], other: readonly DumpedRow[]): boolea
   return sorted(one).join('\n') === sorted(other).join('\n');
 }
 
-/** As texts in order. The rowid of a row that has a key may be any. */
+/** Returns the rows as sorted texts. The rowid of a row with a key is left out, because any is right. */
 function sorted(rows: readonly DumpedRow[]): string[] {
   return rows.map(({ cells, rowid, isNamed }) => `${isNamed ? '' : rowid} ${cells.join()}`).sort();
 }

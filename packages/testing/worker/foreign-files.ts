@@ -9,7 +9,7 @@ const PAGE_BYTES = 4096;
 
 let official: ReturnType<typeof startOfficial> | undefined;
 
-/** One for all files: each is 8 MiB of memory. */
+/** Returns the SQLite build that all files share, because each build takes 8 MiB of memory. */
 function sharedOfficial(): ReturnType<typeof startOfficial> {
   official ??= startOfficial();
   return official;
@@ -55,7 +55,7 @@ export function schemaRow(type: string, name: string, table: string, sql: string
   );
 }
 
-/** One transaction of a WAL: pages by number from 1, and the size of the database after it. */
+/** A transaction of a WAL: pages by number from 1, and the size of the database after it. */
 export interface WalTransaction {
   readonly pages: readonly (readonly [number: number, page: Uint8Array])[];
   /** 0: the transaction has not ended. */

@@ -25,7 +25,7 @@ const TAKES_NOTHING = new Set([
 const TAKES_STATEMENT = /^sqlite3_(finalize|step|reset|clear_bindings|stmt_|bind_|column_|sql$)/;
 /** Documented to do nothing for a null pointer. */
 const TAKES_NULL = new Set(['sqlite3_finalize', 'sqlite3_reset', 'sqlite3_close_v2']);
-/** They end or restart their argument, so it must not be running. */
+/** The functions that end or restart their argument, a statement, which must not be running. */
 const NEEDS_IDLE = new Set([
   'sqlite3_finalize',
   'sqlite3_step',
@@ -33,7 +33,7 @@ const NEEDS_IDLE = new Set([
   'sqlite3_close_v2',
 ]);
 
-/** The same module with checked exports. */
+/** Returns the module with exports that check their pointers. */
 export function withLivePointers(sqlite: Sqlite, report: ReportViolation): Sqlite {
   const checker = new Checker(sqlite, report);
   const wrapped = new Map<string, Call>();

@@ -31,9 +31,9 @@ export function untoldTables(told: QueryTables, { read, written }: OpenedTables)
 
 /** The tables of a schema, as a program calls them. */
 interface Names {
-  /** By the page of the root of a table or an index. */
+  /** The names of tables, by the root page of the table or of an index. */
   readonly roots: ReadonlyMap<number, string>;
-  /** By the operand of the instructions of virtual tables. */
+  /** The names of virtual tables, by the operand of their instructions. */
   readonly virtual: ReadonlyMap<string, string>;
 }
 

@@ -21,10 +21,10 @@ const CONFIG = { malloc: 4, getMalloc: 5 } as const;
 const METHODS_BYTES = 32;
 const X_MALLOC = 0;
 const X_REALLOC = 2;
-/** Behind the stack and SQLite's own data; nothing lies there before SQLite is initialized. */
+/** An address behind the stack and SQLite's own data, where nothing lies before SQLite is initialized. */
 const SPARE_ADDRESS = 7 * 1024 * 1024;
 
-/** Which requests are refused. */
+/** An allocator that refuses chosen requests. */
 export interface RefusingAllocator {
   /** Requests since the last `refuse`. */
   readonly requests: number;

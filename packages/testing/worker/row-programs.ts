@@ -14,20 +14,20 @@ interface Column {
 }
 
 export interface KeyPart {
-  /** Its type gives the affinity. */
+  /** The column, whose type gives the affinity. */
   readonly column: Column;
-  /** Of the index. */
+  /** The collation in the index. */
   readonly collation: CollationName;
 }
 
-/** One table `t`. */
+/** A table with the name `t`. */
 export interface TableCase {
   readonly create: readonly string[];
   /** The columns that are stored. */
   readonly columns: readonly Column[];
-  /** Empty: it has no primary key. */
+  /** The parts of the primary key; empty if there is none. */
   readonly key: readonly KeyPart[];
-  /** By which name its rowids are read; null: by none. */
+  /** The name by which the table's rowids are read; null if they cannot be read. */
   readonly rowid: string | null;
 }
 
@@ -35,16 +35,16 @@ export type Program = readonly string[];
 
 export interface ChangesCase {
   readonly table: TableCase;
-  /** Before the moment that all begins with. */
+  /** The program before the common moment. */
   readonly first: Program;
-  /** Between two moments. */
+  /** The program between the common moment and the other state. */
   readonly theirs: Program;
-  /** What the object does instead. */
+  /** The program that the object runs after the common moment instead. */
   readonly ours: Program;
   readonly onConflict: 'ours' | 'theirs' | undefined;
 }
 
-/** One statement of a program, for any table. */
+/** Makes one statement of a program, for any table. */
 type Write = (table: TableCase) => string;
 
 const TYPES = ['', 'TEXT', 'INTEGER', 'REAL', 'NUMERIC', 'BLOB'];

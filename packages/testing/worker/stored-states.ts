@@ -175,7 +175,7 @@ export async function pagesOf(state: StoredState): Promise<StatePages> {
   return new StatePages(state, new KeyOrder(await openInMemory()));
 }
 
-/** Calls `use` with the differences. `pages`: the pages that may differ, from 0 on; null: nobody knows. */
+/** Calls `use` with the differences. `pages` are the pages that may differ, from 0 on; null if that is unknown. */
 export function compare<T>(
   before: StoredState,
   after: StoredState,
@@ -222,7 +222,7 @@ export function differencesOf(
 
 /** The result of an application. */
 export interface Applied {
-  /** Of the changes that were not made: reason, change, and the present row. */
+  /** The changes that were not made: the reason, the change, and the current row. */
   readonly conflicts: [reason: string, change: unknown[], now: unknown][];
   readonly isEmpty: boolean;
   readonly tables: string[];

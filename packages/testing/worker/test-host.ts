@@ -208,7 +208,7 @@ class Faults {
     const promise = new Promise<void>((resolve, reject) => {
       release = (error) => (error === undefined ? resolve() : reject(error));
     });
-    promise.catch(() => {}); // no flush may have come
+    promise.catch(() => {}); // Perhaps no flush has come.
     this.#held ??= { promise, release };
   }
 

@@ -94,7 +94,7 @@ export class ThinnedObject {
 
   note(): string {
     const bookmark = this.files.currentBookmark();
-    // What changes no page is no commit.
+    // A transaction that changes no page is no commit.
     if (this.states.at(-1)?.bookmark === bookmark) return bookmark;
     const image = imageOf(this.files.file);
     this.states.push({ bookmark, image, timeMs: this.environment.nowMs });

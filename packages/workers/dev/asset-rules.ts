@@ -96,7 +96,7 @@ export function parseHeaders(text: string): Rules<HeaderRule> {
       rules.push(currentRule);
       return undefined;
     }
-    if (currentRule === 'wrong') return undefined; // the path above this header was reported already
+    if (currentRule === 'wrong') return undefined; // A wrong path above this header was reported already.
     return currentRule === null ? 'a path comes before its headers' : addHeader(currentRule, line);
   });
   const isEmpty = ({ set, unset }: HeaderRule) => set.size + unset.length === 0;

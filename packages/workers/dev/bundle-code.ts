@@ -12,7 +12,7 @@ import type { BuildResult, Plugin } from 'esbuild';
 import type { LoadedCode } from './app-options.ts';
 
 export interface CodeFiles {
-  /** The path of the Worker's main module. Undefined: the project has assets alone. */
+  /** The path of the Worker's main module; undefined if the project only has assets. */
   readonly main: string | undefined;
   /** The module with the user's own members of `env`. */
   readonly given: string | undefined;
@@ -24,7 +24,7 @@ export interface CodeFiles {
   readonly define: Readonly<Record<string, string>>;
   /** Names of modules to others, or to paths of files. */
   readonly alias: Readonly<Record<string, string>>;
-  /** Which files are modules of another kind than code. */
+  /** Decides which files are modules of another kind than code. */
   readonly kindOf: KindOf;
 }
 
@@ -55,7 +55,7 @@ const MODULES: ReadonlyMap<string, string> = new Map([
   ['cloudflare:email', 'ctx-storage/worker/cloudflare-email'],
 ]);
 
-/** Whose frames say nothing of a mistake in a project: Node, and this program. */
+/** Stack frames of Node and of this program, which say nothing about a mistake in a project. */
 const LOADER = ['(node:internal/', ' node:internal/', new URL('.', import.meta.url).href];
 
 /** Calls back with each build, the first one included; the result ends that. */

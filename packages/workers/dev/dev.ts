@@ -98,7 +98,7 @@ export async function dev(
   const main = isOnlyAssets ? config.main : mainOf(config, path, 'write one that exports nothing.');
   const releaseGlobals = host.holdGlobals();
   const build = config.build && new CustomBuild(config.build, folder, options.print);
-  await build?.run(); // runs first, because it may make the folder of the assets
+  await build?.run(); // Run the build command first, because it may make the folder of the assets.
   const assets = assetsOf(config, path);
   const app = new App(options, config, { folder, main, assets }, host);
   const stopWatchingBuild = build?.watch();

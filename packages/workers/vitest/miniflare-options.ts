@@ -24,7 +24,7 @@ interface Consumer {
 /** A Worker beside the one under test. It has entry points, values and services, and keeps no data. */
 export interface AuxiliaryWorker {
   readonly name: string;
-  /** Its module, from Vite's root. */
+  /** The path of the Worker's module, relative to Vite's root. */
   readonly scriptPath: string;
   readonly bindings?: Readonly<Record<string, unknown>>;
   readonly serviceBindings?: Readonly<Record<string, Service>>;

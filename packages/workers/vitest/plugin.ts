@@ -41,7 +41,7 @@ export interface CloudflareTestOptions {
   readonly wrangler?: {
     /** The wrangler file, from Vite's root. @default wrangler.jsonc, .json or .toml there */
     readonly configPath?: string;
-    /** One of its environments. @default CLOUDFLARE_ENV; without it, the top of the file */
+    /** The name of an environment of the file. @default CLOUDFLARE_ENV; without it, the top of the file */
     readonly environment?: string;
   };
   /** More of what the wrangler file says, as options of miniflare. */
@@ -140,7 +140,7 @@ function testOptions(config: object): { setupFiles?: string | string[] } {
 interface Written extends Pick<ObjectsConfig, 'rules'> {
   /** The module that prepares each test file. */
   readonly setup: string;
-  /** Of the configuration. */
+  /** The folder of the wrangler file. */
   readonly folder: string;
   readonly secrets: Variables;
 }
@@ -226,7 +226,7 @@ function configOf(root: string, given: string | undefined): string {
   );
 }
 
-/** What the setup has beside the configuration: modules by their paths, and more values of `env`. */
+/** The modules, by their paths, and values of `env` that the setup has in addition to the wrangler file. */
 interface Additions {
   readonly main: string | undefined;
   readonly doubles: string | undefined;
@@ -236,7 +236,7 @@ interface Additions {
    * may be cached and shared.
    */
   readonly provided: string;
-  /** Of the project, by their paths. */
+  /** The paths of the project's setup files. */
   readonly setupFiles: readonly string[];
   /** Values in place of variables and secrets. */
   readonly given: Readonly<Record<string, unknown>>;

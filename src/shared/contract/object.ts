@@ -82,9 +82,9 @@ export type RpcStub<T extends object> = Callable<T, Brand> & {
   /** Returns another stub of the same target, which is disposed on its own. */
   dup(): RpcStub<T>;
   /**
-   * Calls back once, with the reason, when calls of this stub can only fail from now on: the connection
-   * was lost, or its target has ended with its object, or its page. At once when that was before; never
-   * after the stub was disposed.
+   * Calls back once, with the reason, when all later calls of this stub will fail: the connection was lost, or the
+   * target has ended together with its object or page. If that has happened already, calls back at once. Never calls
+   * back after the stub was disposed.
    */
   onRpcBroken(callback: (error: unknown) => void): void;
   /** Releases the target on the other side. Without this call, that happens when the stub is garbage collected. */

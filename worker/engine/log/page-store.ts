@@ -31,11 +31,11 @@ type Failed =
 
 /** Limits of memory, in bytes. */
 interface Bounds {
-  /** Changed pages of the running transaction that stay in memory. */
+  /** The bytes of changed pages of the running transaction that stay in memory. */
   readonly spillBytes: number;
-  /** Pages of open past states that stay in memory. */
+  /** The bytes of pages of open past states that stay in memory. */
   readonly pastBytes: number;
-  /** Earlier pages that a restore collects before it applies them. */
+  /** The bytes of earlier pages that a restore collects before it applies them. */
   readonly undoBytes: number;
   /** True in tests and in the simulation: slow assertions run too. */
   readonly isChecked: boolean;

@@ -16,9 +16,9 @@ export const SLOT = {
   dispatched: 0,
   /** Number of runs after an instruction that skipped exactly one. */
   skipped: 1,
-  /** Number of times it moved a cursor to a row number. */
+  /** Number of times the instruction moved a cursor to a row number. */
   moved: 2,
-  /** Sum of the rows that it counted, if it is the instruction `Count`. */
+  /** Sum of the rows that the instruction counted, if it is `Count`. */
   rows: 3,
 } as const;
 

@@ -291,7 +291,7 @@ export class ObjectHost {
     );
   }
 
-  /** Ends the object and removes its own files, and those of its branches. `below`: removes what belongs to it. */
+  /** Ends the object, and removes its own files and those of its branches. `below` removes the files of its facets. */
   async #remove(
     address: ObjectAddress,
     reason: StorageError,

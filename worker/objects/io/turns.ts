@@ -101,7 +101,8 @@ export class MessageTurns implements Turns {
     this.#tasks.shift()?.();
   }
 
-  // Not drained: the runtime calls all listeners before any microtask, so each turn needs a message.
+  // False if the microtasks of the last turn have not run. Some runtimes call all listeners before any microtask; then
+  // each turn needs a message of its own.
   #mayGoOn(): boolean {
     return !this.#isIdle && this.#isDrained && performance.now() - this.#startMs < TURNS_MS_MAX;
   }

@@ -98,7 +98,7 @@ export const PUT_BACKS: readonly PutBack[] = [
       {
         file: 'worker/engine/log/object-files.ts',
         from: 'const shown = await corrections.lastCertain(newestMs - DAY_MS);',
-        to: 'const shown = { timeMs: nowMs };', // two days of commits are rare
+        to: 'const shown = { timeMs: nowMs };', // Plans whose commits span two days are rare.
       },
     ],
   },
@@ -461,7 +461,7 @@ export const FIRST_OF_LAYERS: readonly PutBack[] = PUT_BACKS.filter(
   ({ layer }, i) => PUT_BACKS.findIndex((other) => other.layer === layer) === i,
 );
 
-/** Other seeds to try, of the plans of this one. */
+/** Returns other seeds to try, of the same kind of plan. */
 function seedsAfter(seed: number): number[] {
   const first = seed < AUTHORED_SEEDS ? 1 : AUTHORED_SEEDS;
   return Array.from({ length: 60 }, (_, i) => first + i);

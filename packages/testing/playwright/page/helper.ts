@@ -148,7 +148,7 @@ class Helper {
       if ((await client.manage({ op: 'now' })) !== heldMs) break;
       await this.#timers.sleep(POLL_MS);
     }
-    await client.manage({ op: 'resume' }); // its timers follow its present time
+    await client.manage({ op: 'resume' }); // The timers of the new leader follow its current time.
   }
 
   #tellTime(heldMs: number | null): void {

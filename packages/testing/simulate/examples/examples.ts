@@ -13,7 +13,7 @@ const pause = (delayMs: number) => new Promise<void>((resolve) => setTimeout(res
 class LostUpdate extends DurableObject {
   async add(by: number): Promise<number> {
     const count = (await this.ctx.storage.get<number>('count')) ?? 0;
-    await pause(5); // asks another service
+    await pause(5); // The pause stands for a request to another service.
     await this.ctx.storage.put('count', count + by);
     return count + by;
   }
@@ -55,7 +55,7 @@ class PaysTwice extends DurableObject {
   async alarm(): Promise<void> {
     const orders = await this.ctx.storage.list({ prefix: 'order ' });
     for (const key of orders.keys()) await this.pay(key);
-    await pause(100); // tells the bank
+    await pause(100); // The pause stands for a message to the bank.
     await this.ctx.storage.delete([...orders.keys()]);
   }
   async pay(key: string): Promise<void> {
@@ -170,7 +170,7 @@ class MissingAwait extends DurableObject {
     void this.store(text);
   }
   async store(text: string): Promise<void> {
-    await pause(20); // compresses the text
+    await pause(20); // The pause stands for the compression of the text.
     await this.ctx.storage.put(text, true);
   }
   async notes(): Promise<string[]> {
@@ -400,7 +400,7 @@ class LoadsBeside extends DurableObject {
     void load();
   }
   async load(): Promise<void> {
-    await pause(5); // asks for its settings
+    await pause(5); // The pause stands for a request for the settings.
     this.next = (await this.ctx.storage.get<number>('next')) ?? 1;
   }
   async ticket(): Promise<number> {

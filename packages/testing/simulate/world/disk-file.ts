@@ -31,7 +31,7 @@ interface Piece {
   readonly bytes: Uint8Array | null;
 }
 
-/** Which unflushed changes of a file survive a power failure. */
+/** Decides which unflushed changes of a file survive a power failure. */
 export type Fate =
   | { readonly kind: 'all' | 'none' | 'pieces' | 'shuffled' }
   /** All changes before the one with this number survive, and that one is torn. */

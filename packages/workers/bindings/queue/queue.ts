@@ -12,7 +12,7 @@ export interface QueueOptions {
   readonly name?: string;
   /** How long a message without a delay of its own waits, in seconds. @default 0 */
   readonly deliveryDelay?: number;
-  /** Who receives the messages. @default nobody: they are kept */
+  /** The consumer of the messages. @default none: the messages are kept */
   readonly consumer?: QueueConsumer;
 }
 

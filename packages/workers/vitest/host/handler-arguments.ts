@@ -19,7 +19,7 @@ export function createExecutionContext(): ExecutionContext {
   const work: Promise<unknown>[] = [];
   const owner = {
     waitFor(promise: Promise<unknown>) {
-      promise.catch(() => {}); // whoever waits gets it
+      promise.catch(() => {}); // The code that waits for the promise gets the error.
       work.push(promise);
     },
     passThroughOnException() {},
@@ -74,7 +74,7 @@ export function createMessageBatch(
   return batch;
 }
 
-/** What the handler has decided, once its `waitUntil` is done. @throws INVALID_ARGUMENT */
+/** Returns what the handler has decided, once its `waitUntil` promises have settled. @throws INVALID_ARGUMENT */
 export async function getQueueResult(batch: object, ctx: object): Promise<QueueResult> {
   const decisions = decisionsOf.get(batch);
   if (decisions === undefined) {
