@@ -12,9 +12,9 @@ import { REPOSITORY } from '../browsers/server.ts';
 import type { StaticSite } from '../browsers/static-site.ts';
 import { bundlePeers, servePeers } from './peers/peer-site.ts';
 
-/** What measures, without what is measured. */
+/** The folders of the measuring code, without the measured code. */
 const MEASURING = ['demo/bench', 'e2e/bench/against', 'e2e/bench/peers'];
-/** Of the measures, among the kits of contenders. */
+/** The name of the kit of measures, among the kits of contenders. */
 const KIT = 'versions';
 
 export interface Compared {
@@ -79,7 +79,7 @@ export function checkOut(commit: string): string {
     cwd: directory,
     stdio: 'pipe',
   });
-  // Both are measured by the same code.
+  // Both versions are measured by the same code.
   for (const folder of MEASURING) {
     cpSync(join(REPOSITORY, folder), join(directory, folder), { recursive: true });
   }

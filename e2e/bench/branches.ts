@@ -33,7 +33,7 @@ interface Time {
   readonly cpuMs: number;
 }
 
-/** Of several calls. */
+/** The times of several calls. */
 interface Times {
   readonly median: Time;
   readonly least: Time;

@@ -37,7 +37,7 @@ class Counted implements FileDirectory {
   flushes = 0;
   logWrites = 0;
   logBytes = 0;
-  /** Of all files. */
+  /** The bytes written to all files. */
   bytes = 0;
 
   constructor(inner: FileDirectory) {
@@ -157,7 +157,7 @@ async function commits(): Promise<void> {
   report('commit / bare write and flush', (total.commit / total.raw).toFixed(2), '≤ 1.3');
 }
 
-/** What apps save, each time with a flush: bytes and flushes that reach the disk, checkpoints included. */
+/** Measures typical saves of apps, each with a flush: bytes and flushes that reach the disk, checkpoints included. */
 async function saves(): Promise<void> {
   const count = 1000;
   let text = String.fromCharCode(...blob(50_000).map((byte) => 97 + (byte % 26)));
@@ -308,7 +308,7 @@ async function openings(): Promise<void> {
   await again.close();
 }
 
-/** Opening with so many commits to redo: up to the bound of 256 KB, after which a checkpoint is made. */
+/** Measures an opening that must redo commits: up to the bound of 256 KB, after which a checkpoint is made. */
 async function distances(directory: FileDirectory, shortMs: number): Promise<void> {
   const ratios: number[] = [];
   for (const commits of [0, 150, 300, 450, 600, 750]) {

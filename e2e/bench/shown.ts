@@ -63,7 +63,7 @@ async function visit(path: string, isFirst: boolean): Promise<Record<string, num
   page.on('pageerror', (error) => console.error(String(error)));
   await page.goto(`${site.origin}/${path}`);
   await page.waitForFunction(() => window.shownMs?.ready !== undefined);
-  // What is kept is written 300 ms later, and files of a closed page are released a moment later.
+  // Kept results are written 300 ms later, and the files of a closed page are released a moment later.
   if (isFirst) await page.waitForTimeout(1500);
   const shown = await page.evaluate(() => window.shownMs!);
   await page.close();

@@ -129,7 +129,7 @@ async function visit(one: Visited, group: ControlGroup): Promise<{ ms: number; c
   return { ms: ms!, cpuMs };
 }
 
-/** Of every contender by itself, in a browser that shows nothing else. */
+/** Measures every contender alone, in a browser that shows nothing else. */
 async function tabs(): Promise<void> {
   console.log(
     '\n| private memory of the renderers, MB | first tab | each further tab |\n| --- | --- | --- |',

@@ -25,9 +25,9 @@ const CALLS: readonly (readonly [CallName, count: number])[] = [
   ['method', 200],
   ['put', 50],
 ];
-/** A tab that follows writes for so long before the fault: a tab in line prepares to lead after a second. */
+/** The time for which a following tab writes before the fault: a tab in line prepares to lead after a second. */
 const BEFORE_MS = 2000;
-/** And for so long after it. */
+/** The time for which it writes after the fault. */
 const AFTER_MS = 300;
 /** Longer than a takeover takes on a machine that does other work too. */
 const TAKEOVER_MS_MAX = 20_000;

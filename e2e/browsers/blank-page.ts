@@ -26,7 +26,7 @@ export async function openBlankTab(tabs: TabBrowser, server: Served): Promise<Ta
   return tab;
 }
 
-/** As `whenLoaded`, for a tab. */
+/** Like `whenLoaded`, for a tab. */
 export async function whenReady(tab: Tab): Promise<void> {
   await expect.poll(() => tab.evaluate(() => 'api' in window, null)).toBe(true);
 }

@@ -16,7 +16,7 @@ export type BrowserName = 'chromium' | 'firefox';
 export interface FoundBrowser {
   readonly name: BrowserName;
   readonly executablePath: string;
-  /** As the browser itself says it. */
+  /** The version that the browser itself reports. */
   readonly version: string;
 }
 

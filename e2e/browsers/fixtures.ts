@@ -28,7 +28,7 @@ interface Fixtures {
   readonly demoSite: Served;
   /** A browser not yet started, whose profile outlives it and ends with the test. */
   readonly profile: Profile;
-  /** The same, limited to the actions that tests of WebKitGTK can perform as well. */
+  /** A browser with only the actions that tests of WebKitGTK can perform as well; its profile ends with the test. */
   readonly tabs: TabBrowser;
   /** A blank page of `server` with `window.api`, in the shared browser; for tests that add no script to it. */
   readonly storagePage: Page;
@@ -44,7 +44,9 @@ interface WorkerFixtures {
   readonly sharedProfile: Profile;
 }
 
-/** Of servers, builds and browsers that tests share. It is no part of the time of the test that comes first. */
+/**
+ * The limit for starting servers, builds and browsers that tests share. It does not count as time of the first test.
+ */
 const START_MS_MAX = 480_000;
 
 export const test = base.extend<Fixtures, WorkerFixtures>({

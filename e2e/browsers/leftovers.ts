@@ -16,7 +16,7 @@ export interface Holdings {
 
 const NOTHING: Holdings = { locks: [], openFiles: [], workers: 0 };
 
-/** A page may use so much more memory at the end of a test than at its start. */
+/** The memory that a page may use at the end of a test in addition to that at its start. */
 const HEAP_GROWTH_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A killed worker that is busy lets go of its files within this time, on a busy machine as well. */

@@ -8,7 +8,7 @@ import type { Served } from './server.ts';
 
 let count = 0;
 
-/** The same server at an address of its own. Names are unique in a run, also among its processes. */
+/** Returns the server at a new address of its own. Names are unique in a run, also among its processes. */
 export function ownOrigin({ origin }: Served): Served {
   count += 1;
   const address = new URL(origin);

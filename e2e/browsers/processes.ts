@@ -70,7 +70,7 @@ function childrenByParent(): Map<number, Process[]> {
       const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
       children.set(parent, [...(children.get(parent) ?? []), { pid, commandLine }]);
     } catch {
-      // It ended while it was being read.
+      // The process ended while it was being read.
     }
   }
   return children;
@@ -82,7 +82,7 @@ function kill(processes: readonly Process[]): void {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It went down with one killed before it.
+      // The process ended together with one killed before it.
     }
   }
 }

@@ -75,7 +75,7 @@ export const INSECURE_HOST = 'insecure.test';
 
 /** Where pages come from. */
 export interface Served {
-  /** Without a trailing slash; a secure context, because it is on localhost. */
+  /** The origin without a trailing slash. It is a secure context, because it is on localhost. */
   readonly origin: string;
 }
 

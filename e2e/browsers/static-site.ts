@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
 type Headers = Readonly<Record<string, string>>;
 
 export interface StaticSite {
-  /** Without a trailing slash. */
+  /** The origin without a trailing slash. */
   readonly origin: string;
   close(): Promise<void>;
 }

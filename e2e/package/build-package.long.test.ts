@@ -58,7 +58,7 @@ test('[OBJ17] classes of the platform keep their names in the bundles for browse
   const wasm = new Uint8Array(readFileSync(join(WORKER, 'engine/vfs/sqlite3.wasm')));
   const objects = await bundle.createObjects({ Named }, { wasm });
   try {
-    // As workerd names them.
+    // The names are those of workerd.
     expect(await objects.env.Named.getByName('a').names()).toEqual([
       ...['DurableObjectState', 'DurableObjectStorage', 'SqlStorage', 'Cursor', 'SyncKvStorage'],
       ...['DurableObjectId', 'DurableObjectNamespace', 'WebSocketPair', 'WebSocket'],

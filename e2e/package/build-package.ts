@@ -107,7 +107,8 @@ await bundle({
     'playwright-worker': 'worker/start/entries/unhosted-worker.ts',
   },
 });
-// Of tests. Its functions run in pages as their text, in which a helper of the bundler would be missing.
+// This bundle is for tests. Its functions run in pages as their text, in which a helper of the bundler would be
+// missing.
 await bundle({
   ...bundled,
   platform: 'node',
@@ -127,7 +128,7 @@ await bundle({
   entryPoints: {
     ...entryModules('node', 'simulate', 'vite', 'vitest', 'cloudflare-test'),
     'node-library': 'worker/start/entries/node-library.ts',
-    // It shares the base classes and `env` of node-library.
+    // This bundle shares the base classes and `env` of node-library.
     'node-in-process': 'packages/entries/in-process.ts',
     cli: 'packages/cli/node-main.ts',
   },

@@ -61,7 +61,7 @@ export function runScript(folder: string, script: string): string {
   throw new Error(`${folder}: npm run ${script}:\n${run.stdout}${run.stderr}`);
 }
 
-/** As in a shell: a test's process may have the NODE_ENV of a development server. */
+/** Returns the environment of a shell: a test's process may have the NODE_ENV of a development server. */
 function shellEnvironment(): NodeJS.ProcessEnv {
   const { PATH, NODE_ENV: _ours, ...rest } = process.env;
   return { ...rest, PATH: `${join(REPOSITORY, 'node_modules/.bin')}:${PATH}` };

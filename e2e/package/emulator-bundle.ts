@@ -24,7 +24,7 @@ const nameAndVersion: Plugin = {
 
 const plugins = [nameAndVersion, ...bundled.plugins];
 
-/** One bundle each. */
+/** The options of each bundle of the emulator. */
 export const EMULATOR_BUNDLES: readonly BuildOptions[] = [
   { ...forBrowsers, plugins, entryPoints: { index: index! } },
   {

@@ -27,7 +27,7 @@ export interface RanTest {
 }
 
 export interface Failure {
-  /** Without colours and excerpts of the test. */
+  /** The message without colours and excerpts of the test. */
   readonly message: string;
   /** Where it is shown, `file:line`. */
   readonly line: string;

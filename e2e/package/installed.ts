@@ -78,7 +78,7 @@ export function serveFolder(
     try {
       if (!isServed(path)) throw new Error(`${path} is not served.`);
       const body = readFileSync(join(root, file));
-      // As a CDN: pages of other origins may load it.
+      // Like a CDN, let pages of other origins load the file.
       response.setHeader('access-control-allow-origin', '*');
       response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream');
       response.end(body);

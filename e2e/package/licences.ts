@@ -8,7 +8,7 @@ import type { Plugin } from 'vite';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
 
-/** Its WebAssembly lies beside the bundles of all but the emulator. */
+/** The package whose WebAssembly lies beside the bundles of all but the emulator. */
 const SQLITE_PACKAGE = '@sqlite.org/sqlite-wasm';
 
 const NOTES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 // The projects of the install matrix: empty ones, each with one tool and the settings that the documents name.
 
-/** One tool, and the parts of it that are tried. */
+/** A tool, and the parts of it that are tested. */
 export interface MatrixProject {
   readonly name: string;
   /** The packages that npm installs next to this package; the version of the first is reported. */
@@ -202,7 +202,7 @@ function svelteKit(
     nodeMajor,
     files: {
       ...config,
-      // Its development server serves no other folder.
+      // The development server of this tool serves no other folder.
       'src/objects.worker.js': FILES['objects.worker.js']!,
       'src/app.html': '<head>%sveltekit.head%</head><body><div>%sveltekit.body%</div></body>',
       'src/routes/+layout.js': 'export const prerender = true;',

@@ -27,7 +27,7 @@ import { registryReadme } from './registry-readme.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
-/** Other builds in `dist`: the playground and the guide. */
+/** The other builds in `dist`: the playground and the guide. */
 const OTHER_BUILDS = ['dist/demo', 'dist/site'];
 
 const OF_THE_REPOSITORY = ['scripts', 'devDependencies', 'overrides', 'workspaces'] as const;

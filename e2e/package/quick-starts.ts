@@ -11,7 +11,7 @@ import { npmInstall, packedFile } from './installed.ts';
 
 export const QUICK_START = readFileSync(join(REPOSITORY, 'docs/quick-start.md'), 'utf8');
 
-/** One complete file of the document. */
+/** A complete file of the document. */
 export interface QuickStart {
   /** The heading above it. */
   readonly title: string;
@@ -50,7 +50,7 @@ export async function startInTemplate(
   return paste(join(parent, template), start);
 }
 
-/** The same in a folder of `npm init`. */
+/** Writes the file into a folder made by `npm init`, and installs the packed package there. */
 export async function startInNode(parent: string, start: QuickStart): Promise<string> {
   const folder = join(parent, 'node');
   mkdirSync(folder);

@@ -1,4 +1,4 @@
-// What a bundler makes of the packed package that is installed in a folder.
+// Bundles the packed package that is installed in a folder, and reads the result.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

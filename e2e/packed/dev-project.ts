@@ -8,7 +8,7 @@ import { installPacked, linkPackages } from '../package/installed.ts';
 
 const PROGRAM = 'node_modules/ctx-storage/dist/cli.js';
 
-/** Another Node runs the program in `npm run without-glibc`. */
+/** The program runs with another Node in `npm run without-glibc`. */
 const NODE = process.env.NODE_OF_DEV ?? process.execPath;
 
 /** The wrangler file of the project. */

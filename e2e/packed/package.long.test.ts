@@ -92,7 +92,7 @@ const TYPED_CLASSES: Readonly<Record<string, string>> = {
       return start();
     }
   `,
-  // The same class where the runtime's types are global, as in a project of Cloudflare's.
+  // The same class in a project of Cloudflare's, where the runtime's types are global.
   'workerd.ts': `
     import { DurableObject } from 'ctx-storage/worker';
     import { DurableObject as Platform } from 'cloudflare:workers';

@@ -158,7 +158,7 @@ test('[PKG7] a page, a file of classes and the worker are as small as is promise
   const worker = brotliCompressSync(readFileSync(join(dist, 'worker.js')));
   expect(worker.length).toBeLessThan(124_000);
   const late = brotliCompressSync(readFileSync(join(dist, 'late.js')));
-  // Of these, 3,200 bytes name the faults of a file and write the program that mends them.
+  // 3,200 of these bytes describe the faults of a file and write the program that mends them.
   expect(late.length).toBeLessThan(21_000);
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' });
   expect(files.filter((file) => file.endsWith('.map'))).toEqual([]);

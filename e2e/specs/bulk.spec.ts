@@ -66,7 +66,7 @@ test('[BULK4] while rows are taken, frames and other tasks of the page go on', a
       channel.port2.postMessage(null);
     };
     channel.port2.postMessage(null);
-    // As many rows as it takes until three frames were shown, unless none are; each slice takes 5 ms.
+    // Yields rows until three frames were shown, at most two million; each slice takes 5 ms.
     function* rows() {
       for (let i = 0; i < 2_000_000 && frames < 3; i++) {
         const startMs = performance.now();

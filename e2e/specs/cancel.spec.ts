@@ -118,7 +118,8 @@ test('[CANCEL4] whenever a write is cancelled, a rejection means none of it, a r
         outcomes.wrong.push(`after ${afterMs} ms: ${outcome}, ${after - before} rows`);
       } else outcomes[outcome] += 1;
     };
-    // One slow measurement on a busy machine is no proof that the write is long enough: if all were done, it grows.
+    // Double the number of rows until a call is cancelled before its end: a busy machine may make one measurement too
+    // long.
     for (let attempt = 0; attempt < 5 && outcomes.cancelled === 0; attempt++, rows *= 2) {
       outcomes.rows = rows;
       outcomes.tookMs = await measure();

@@ -57,7 +57,7 @@ for (const [title, { tags, before, after }] of Object.entries(WAYS)) {
     await expect.poll(() => page.evaluate(() => Reflect.get(window, 'seenValues').at(-1))).toBe(2);
     expect(await valueSeenBy(await context.newPage(), server)).toBe(2);
 
-    // It stays until the worker has its writes, for a moment of the real time.
+    // The page stays until the worker has its writes, for a moment of the real time.
     await page.evaluate(() => {
       addEventListener('pagehide', () => void Reflect.get(window, 'storage').put('a', 3));
       void Reflect.get(window, 'storage').put('b', 1);

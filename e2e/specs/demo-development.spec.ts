@@ -84,7 +84,7 @@ test('[DEMO16] the first start of a fresh clone opens every page without an erro
       await other.goto(`${server.origin}/${name}.html`);
       await expect(other.locator('body')).toContainText(text);
       if (name === 'api') {
-        // Its worker is loaded for the first answer.
+        // The worker of this tab is loaded for the first answer.
         await other.getByRole('button', { name: 'Records' }).click();
         await expect(other.locator('body')).toContainText('192.0.2.1');
       }

@@ -34,7 +34,7 @@ test('[DEMO20] the bar has a tick for each call; an earlier state is shown besid
   await expect(rows(page, 'Table item')).toHaveText(['milk10']);
   await expect(bar.locator('.ticks li')).toHaveCount(6);
 
-  // By the keyboard: each state beside now.
+  // The keyboard shows each state beside the current one.
   await slider(page).press('ArrowLeft');
   await slider(page).press('ArrowLeft');
   await expect(slider(page)).toHaveAttribute('aria-valuetext', /^sell\(\), 4 of 6, at \d/);
@@ -62,7 +62,7 @@ test('[DEMO20] the bar has a tick for each call; an earlier state is shown besid
   await button(page, 'Take it back').click();
   await expect(rows(page, 'Table item')).toHaveText(['milk10']);
 
-  // One commit alone: the later call stays.
+  // Undo one commit alone: the later call stays.
   const ticks = bar.locator('.ticks li');
   await expect(ticks.last()).toHaveText('went back');
   await expect(ticks).toHaveCount(8);

@@ -490,7 +490,7 @@ test('[DEMO18] the playground says how to install the package; each page links t
   await expect(page.getByText('npm install ctx-storage')).toBeInViewport();
   await expect(page.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
   await expect(ways).toHaveCount(0);
-  // As the build writes them.
+  // The build writes these tags.
   const named =
     '<meta name="guide" content="https://guide.example/"><meta name="repository" content="https://source.example/a/b">';
   await page.addInitScript((tags) => {
@@ -514,7 +514,7 @@ test("[DEMO37] the first calls of an example are not made on the visitor's chang
   tag: LONG,
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
-  // As an earlier visit has left it: other code in place of the first example, and nothing stored.
+  // Store the state that an earlier visit has left: other code in place of the first example, and no data.
   const files = {
     'main.ts': `import { DurableObject } from 'cloudflare:workers';
 export class Ledger extends DurableObject {

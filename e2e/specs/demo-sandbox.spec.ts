@@ -29,7 +29,7 @@ MessagePort.prototype.postMessage = function (...given) { ports.add(this); retur
 let links = 0;
 
 async function openLink(page: Page, site: Served, files: Readonly<Record<string, string>>) {
-  // Another address: a changed hash alone would not load the page again.
+  // Use another address each time: a changed hash alone would not load the page again.
   links += 1;
   await page.goto(`${site.origin}/index.html?${links}${hashOf(files)}`);
 }
@@ -196,7 +196,7 @@ test('[DEMO12] a link of more code than can be shown at once is refused', {
   }
 });
 
-/** The same site on a host that sends no policies. */
+/** Serves the site on a host that sends no policies. */
 async function serveBare(site: Served) {
   const server = createServer(async ({ url = '' }, response) => {
     if (url === '/speaks.js') {
@@ -218,7 +218,7 @@ async function serveBare(site: Served) {
   };
 }
 
-/** As an earlier visit has left it. */
+/** Stores what an earlier visit has left. */
 async function store(
   page: Page,
   site: Served,
@@ -334,7 +334,7 @@ test("[DEMO36] code in this origin cannot change the site's pages by the service
     expect(page.url()).toBe(`${demoSite.origin}/${path}`);
   }
   expect(heard).toEqual([]);
-  // What was lost is kept again.
+  // The lost files are cached again.
   await context.setOffline(true);
   await page.goto(`${demoSite.origin}/index.html`);
   await expect(page.getByRole('button', { name: 'poison', exact: true })).toBeVisible();

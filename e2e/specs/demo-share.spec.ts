@@ -76,7 +76,7 @@ test('[DEMO30] [DEMO33] a link with data shows the rows and the timeline to whoe
   const link = page.url();
   expect(link.length).toBeLessThan(20_000);
 
-  // Nothing of the origin is used: the first object is changed before the link is opened.
+  // The link uses no data of the origin: the first object is changed before the link is opened.
   await button(page, 'Close').click();
   await page.getByLabel('count of sell').fill('5');
   await button(page, 'sell').click();
@@ -124,7 +124,7 @@ test('[DEMO30] data beyond a link are saved as a file, which another visitor ope
   const page = await context.newPage();
   await page.addInitScript(KEEP_SAVED);
   await openStock(page, demoSite.origin);
-  // Of random letters, which do not shrink.
+  // Random letters do not compress.
   for (const name of ['a', 'b']) {
     const letters = Array.from({ length: 40_000 }, () => Math.random().toString(36)[2] ?? '0').join(
       '',

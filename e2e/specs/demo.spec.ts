@@ -60,7 +60,7 @@ test('the last typed text is saved, and is not called saved before', { tag: LONG
 }) => {
   await writeNote(demo, 'Draft', 'one');
   const text = demo.getByLabel('Text', { exact: true });
-  // It may be saved again before a look at it: its changes are noted.
+  // The note may be saved again before the test reads it, so record every change.
   await saveState(demo).evaluate((shown) => {
     const seen: string[] = [];
     Object.assign(window, { seen });
@@ -153,7 +153,7 @@ test("a second tab sees the first tab's writes, and a conflict is shown", { tag:
   await demo.bringToFront();
   await expect(text).toHaveValue('from two');
 
-  // Both write before either has heard of the other.
+  // Both tabs write before either has heard of the other.
   await Promise.all([typeInto(demo, 'mine'), typeInto(other, 'theirs')]);
   const conflicts = (page: Page) => page.getByText('This note was changed in another tab.').count();
   await expect.poll(async () => (await conflicts(demo)) + (await conflicts(other))).toBe(1);

@@ -138,7 +138,7 @@ test('[BUILD3] a second tab of the same deployment takes over from nobody', {
   }
 });
 
-/** Its lanes have written some. */
+/** Waits until the writers of the page have written some entries. */
 async function whenWriting(page: Page): Promise<void> {
   await expect.poll(() => page.evaluate(() => window.app.written())).toBeGreaterThan(20);
 }
@@ -209,7 +209,7 @@ test('[BUILD8] a page whose protocol does not fit is told at once, and goes on w
   expect((await old.evaluate(() => window.app.all())).map(({ id }) => id)).toEqual([...'abc']);
 });
 
-/** As an app would repeat a call that was on its way when a tab was closed. */
+/** Repeats a call like an app whose call was on its way when a tab was closed. */
 async function retried<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

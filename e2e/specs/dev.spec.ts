@@ -49,7 +49,7 @@ test('[DEV8] the inspector shows and changes the objects of the server, before a
   await page.getByRole('tab', { name: 'Tables' }).click();
   await expect(page.getByRole('button', { name: /^made/ })).toBeVisible();
   expect(problems).toEqual([]);
-  // As a page of another site would ask.
+  // A page of another site asks.
   const foreign = new WebSocket(`${address.replace('http', 'ws')}/__ctx-storage`, {
     origin: 'http://stranger.example',
   });

@@ -1,5 +1,5 @@
-// One class file, two engines: a room in a browser's worker, through the Vite plugin, and in
-// workerd. Both hear the same conversation and must answer the same.
+// Runs one class file in two engines: a browser's worker, through the Vite plugin, and workerd. Both get the same calls
+// and must give the same answers.
 
 import { join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
@@ -64,7 +64,7 @@ const ASKED = [
   },
 ] as const;
 
-/** It asks about the browser's own part more than the others do. */
+/** The class that asks about the browser's own part more than the others do. */
 const OF_THE_BROWSER = 'Surface';
 
 /** Firefox follows promises on the page that a debugger, like these tests, watches; never in a worker. */

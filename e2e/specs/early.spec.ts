@@ -74,7 +74,7 @@ const add = (page: Page, body: string) =>
     body,
   );
 
-/** What is kept: the users and sizes of all results. */
+/** Returns the users and sizes of all kept results. */
 const keptOn = (page: Page) =>
   page.evaluate(
     () =>
@@ -234,7 +234,7 @@ test('[LIVE20] nothing is shown of an object that was emptied, restored or impor
     await expect.poll(async () => (await statesOf(page)).at(-1)![0]).toBe('ready');
     await add(page, change);
     await expect.poll(() => keeps(page, change)).toBe(true);
-    // Without a live read, which would keep its next result.
+    // Write without a live read, which would keep its next result.
     await page.evaluate(async (change) => {
       const { storage, leave } = window.early;
       const bookmark = await storage.getCurrentBookmark();

@@ -42,7 +42,7 @@ interface Device {
 interface MixedDevice {
   readonly mixed: Record<string, (...args: unknown[]) => Promise<unknown>>;
   readonly clock: { advance(durationMs: number): Promise<unknown>; resume(): Promise<unknown> };
-  /** Of calls that were acknowledged and not taken by the test yet. */
+  /** The notes of calls that were acknowledged and not yet read by the test. */
   acknowledged: string[];
 }
 
@@ -76,7 +76,7 @@ function connectDevices(page: Page, port: number): Promise<void> {
   }, port);
 }
 
-/** What the device shows now. */
+/** Returns the notes that the device shows now. */
 function shown(page: Page, device: string): Promise<string[] | undefined> {
   return page.evaluate((name) => window.devices![name]!.seen.at(-1), device);
 }
@@ -168,7 +168,10 @@ test('[FOLP19] a call that was made offline is sent by the next page, which does
   }
 });
 
-/** Follows a room, and tells how much of its copy has come, change by change: until so much, or all, and its texts' length. */
+/**
+ * Follows a room until more than this share of its copy has arrived, or all of it. Returns every reported share; if the
+ * copy is complete, also the length of its texts.
+ */
 function watchCopy(page: Page, port: number, until = 1): Promise<[seen: number[], units: unknown]> {
   return page.evaluate(
     async ([port, until]) => {
@@ -255,7 +258,7 @@ interface MixedDump {
   readonly done: readonly string[];
 }
 
-/** The content of the device's copy, and the ids of its refused calls; null: calls wait. */
+/** Returns the content of the device's copy and the ids of its refused calls; null while calls wait. */
 function mixedState(page: Page, device: string) {
   return page.evaluate(async (name) => {
     const { mixed } = window.mixed![name]!;

@@ -172,7 +172,7 @@ test.beforeAll(async () => {
     'minified.html': pageOf(`/${DIST}/index.js`, `import '/${DIST}/minified.js';`),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
-  // Beside the files whose addresses it has.
+  // Write the bundle beside the files whose addresses it contains.
   await build({
     stdin: { contents: PAGE, resolveDir: directory },
     outfile: join(directory, DIST, 'minified.js'),

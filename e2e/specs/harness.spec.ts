@@ -103,7 +103,7 @@ test('[HARN6] the build of the app has nothing of the harness, and is as large w
   const words = /ctxStorageHelper|ctx-storage-test|Unhosted/;
   expect(texts.filter((text) => words.test(text))).toEqual([]);
 
-  // The same app, with a package that has no harness to take anything from.
+  // Serve the app with a package that has no harness in its place.
   const packaged = join(folder, 'node_modules/ctx-storage/dist');
   const harness = readdirSync(packaged).filter((name) => /^playwright/.test(name));
   expect(harness.length).toBeGreaterThan(2);

@@ -527,7 +527,7 @@ test(
     await expect(differences.getByRole('insertion')).toHaveText(['Plan D']);
     await looksWell(page, path, 'branch-changes');
 
-    // Both have changed the title since: a conflict, decided for the branch.
+    // The branch and the object have both changed the title since: a conflict, decided for the branch.
     await page.evaluate(async () => {
       const storage = await window.api.openStorage('branched');
       await storage.sql.exec("UPDATE note SET title = 'Plan E' WHERE id = 1").ready;

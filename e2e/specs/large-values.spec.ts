@@ -41,7 +41,7 @@ test('[RPC7] large values arrive whole, in the leading tab and in a following on
       for (const length of [100, 2047, 2048, 5000, 120_000]) {
         const value = give(length);
         await storage.put('value', value);
-        // The same memory twice in one message, and a view of it.
+        // Put the same memory twice in one message, and a view of it.
         const puts = [storage.put('again', value), storage.put('view', value.subarray(10, 90))];
         await Promise.all([...puts, storage.put({ one: value, two: { deep: [value, value] } })]);
         check('get', await storage.get('value'), value);

@@ -57,7 +57,7 @@ test('[TAB6] a handle goes on with a new worker when its worker was terminated',
   const seen = await page.evaluate(async () => {
     const storage = await window.api.openStorage('replaced');
     await storage.put('before', 1);
-    // So many rows that it is still being counted when the worker is terminated.
+    // Make enough rows that they are still being counted when the worker is terminated.
     const counted = storage.sql
       .exec(
         'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e9) ' +

@@ -19,7 +19,7 @@ test('[CAT4] an alarm outlives the browser, and runs without a call of its objec
     const { env, list, clock } = await window.api.connectRooms();
     const alarms = async () =>
       (await list('Room')).map(({ id, nextAlarm }) => [id.name, nextAlarm]);
-    // Whoever asks the object would open it; the list does not.
+    // A call of the object would open it; the list does not.
     let listed = await alarms();
     while (listed.filter(([, time]) => time !== null).length > 1) listed = await alarms();
     const soon = await env.Room.getByName('soon').remindedAt();

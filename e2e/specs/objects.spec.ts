@@ -28,7 +28,7 @@ test('[CONN1] two tabs call one object, whose worker one of them runs', async ({
     await two.evaluate(async () => {
       const { env } = await window.api.connectRooms();
       const room = env.Room.getByName('a');
-      // It may still go to the worker that is gone, and then says so.
+      // The call may still go to the worker that is gone; then it fails with a retryable error.
       return room.add(1).catch((error) => {
         if (error.code !== 'CONNECTION_CLOSED' || !error.retryable) throw error;
         return room.add(1);
@@ -49,7 +49,7 @@ test('[GATE21] calls of one turn travel together, and each has a turn of its own
     const { postMessage } = Worker.prototype;
     let posts = 0;
     Worker.prototype.postMessage = function (this: Worker, message: unknown) {
-      // Others ask whether the worker lives.
+      // Other messages ask whether the worker lives.
       if (JSON.stringify(message).includes('"step"')) posts += 1;
       postMessage.call(this, message);
     } as never;
@@ -63,7 +63,7 @@ test('[GATE21] calls of one turn travel together, and each has a turn of its own
   });
   expect(steps).toEqual(Array.from({ length: 300 }, (_, i) => [`${i}`, `${i}, after`]).flat());
   expect(posts).toBe(1);
-  // Those of one object leave in messages of 64, while the page makes more.
+  // Calls of one object leave in messages of 64, while the page makes more.
   expect(postsToOne).toBe(5);
 });
 

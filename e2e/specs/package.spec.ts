@@ -254,7 +254,10 @@ test('[PKG9] [PKG16] a build with Vite works whose files are on another origin, 
   }
 });
 
-/** One classic script. The class's worker is started from a blob; each function gives a message or a result. */
+/**
+ * A classic script in one file. The worker of the class is started from a blob; each function returns a message or a
+ * result.
+ */
 const ONE_FILE_SCRIPT = `
   import { connect, openStorage } from 'ctx-storage';
   const places = { wasmUrl: '/dist/sqlite3.wasm', lateUrl: '/dist/late.js' };
@@ -480,7 +483,7 @@ function textsIn(file: string): Map<string, string> {
   );
 }
 
-/** Both say as much of SQLite, and no package is without a text. */
+/** Expects a licence text for each of these packages, and that the text of SQLite says what was changed. */
 function expectTexts(file: string, names: readonly string[]): void {
   const texts = textsIn(file);
   expect([...texts.keys()]).toEqual(expect.arrayContaining([...names, '@sqlite.org/sqlite-wasm']));

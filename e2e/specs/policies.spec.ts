@@ -11,7 +11,7 @@ import { type StaticSite, serveStatic } from '../browsers/static-site.ts';
 import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 import { bundlePlugins } from '../package/bundle-plugins.ts';
 
-/** As docs/security.md has it. */
+/** The policy that docs/security.md recommends. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",

@@ -10,7 +10,7 @@ export class Measured extends Bench {
     return value;
   }
 
-  /** Milliseconds of so many commits that nobody waits for. */
+  /** Returns the milliseconds of this many commits that nobody waits for. */
   unconfirmed(count: number): Promise<number> {
     const { storage } = this.ctx;
     return this.#unconfirmed(count, () => storage.put('unconfirmed', Math.random(), UNCONFIRMED));
@@ -37,7 +37,7 @@ export class Measured extends Bench {
     return elapsedMs;
   }
 
-  /** Makes so many commits on a database with so many values, and asks for the state before them. */
+  /** Makes this many commits on a database with this many values, and asks for the state before them. */
   async beforeRestore(entries: number, commits: number): Promise<void> {
     const { storage } = this.ctx;
     const put = (i: number, options = {}) => storage.put(`entry ${i}`, freshValue(880), options);

@@ -54,7 +54,7 @@ function unexpected(): never {
 interface Measure {
   /** The round must commit on the object of `storage`. */
   readonly writes?: boolean;
-  /** Its time counts; a number of milliseconds counts instead. */
+  /** Runs the measured work. Its duration is the result, unless it returns a number of milliseconds. */
   run(opened: Opened): Promise<unknown>;
 }
 

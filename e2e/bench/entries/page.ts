@@ -30,7 +30,7 @@ const bench = {
     for (let n = 0; n < count; n++) await call();
     return (performance.now() - begunMs) / count;
   },
-  /** Of a work inside the worker. */
+  /** Returns the milliseconds of a task inside the worker. */
   async work(name: string, count: number): Promise<number> {
     const response = await worker.fetch(`http://a/${encodeURIComponent(name)}?count=${count}`);
     return (await response.json()) as number;

@@ -18,7 +18,7 @@ export class Room extends DurableObject {
     this.ctx.storage.sql.exec("INSERT OR REPLACE INTO item VALUES (1, 'one')");
   }
 
-  /** As code of another object would ask: each call has its answer before the next. */
+  /** Reads like code of another object: each call has its answer before the next. */
   get(): unknown {
     return this.ctx.storage.kv.get('key');
   }

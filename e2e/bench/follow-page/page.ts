@@ -78,7 +78,7 @@ const bench = {
     }
   },
 
-  /** Milliseconds from the opening of a new device until its page shows so many notes. */
+  /** Returns the milliseconds from the opening of a new device until its page shows this many notes. */
   async copy(port: number, directory: string, name: string, count: number): Promise<number> {
     const begunMs = performance.now();
     const { Room } = await deviceOf(port, directory);
@@ -88,7 +88,7 @@ const bench = {
     return performance.now() - begunMs;
   },
 
-  /** Milliseconds until the page of the device shows so many notes; the network is back now. */
+  /** Returns the milliseconds from the return of the network until the page of the device shows this many notes. */
   async again(directory: string, count: number): Promise<number> {
     const begunMs = performance.now();
     network.postMessage('online');

@@ -4,7 +4,7 @@ import type { CDPSession, Page } from '@playwright/test';
 
 export interface Heaps {
   readonly pageBytes: number;
-  /** Those of the workers, in the order they were started. */
+  /** The heaps of the workers, in the order in which the workers were started. */
   readonly workerBytes: readonly number[];
 }
 

@@ -11,7 +11,7 @@ declare global {
 const VALUE_BYTES = 100_000;
 
 const memory = {
-  /** Writes and reads so many values of 100 kB in each of so many objects. */
+  /** Writes and reads `values` values of 100 kB in each of `objects` objects. */
   async fill(objects: number, values: number): Promise<void> {
     for (let n = 0; n < objects; n++) {
       const storage = await openStorage(`object ${n}`);

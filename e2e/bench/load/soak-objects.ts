@@ -52,7 +52,7 @@ try {
 console.log(failures.length === 0 ? 'flat' : `FAILED: ${failures.join('; ')}`);
 process.exitCode = failures.length === 0 ? 0 : 1;
 
-/** One process, until it is killed; the next one finds its lock and its files. */
+/** Runs one process until it is killed; the next process finds its lock and its files. */
 async function live(life: number): Promise<void> {
   const child = fork(join(import.meta.dirname, 'soak-objects-process.ts'), {
     execArgv: [...process.execArgv, '--expose-gc'],

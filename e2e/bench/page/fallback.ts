@@ -6,9 +6,12 @@ import { openStorage } from '../../../src/index.ts';
 declare global {
   interface Window {
     fallback: {
-      /** Milliseconds of each of `count` puts of 100 bytes, by so many writers at once, through the package. */
+      /**
+       * Returns the milliseconds of each of `count` puts of 100 bytes, made by `writers` writers at once, through the
+       * package.
+       */
       puts(count: number, writers: number): Promise<number[]>;
-      /** The same by a strict transaction of `idb` each. */
+      /** Returns the milliseconds of the same puts with `idb`, each in a strict transaction. */
       barePuts(count: number, writers: number): Promise<number[]>;
     };
   }
@@ -41,7 +44,7 @@ async function timesOf(
   const times: number[] = [];
   const write = async (writer: number) => {
     for (let i = 0; i < count; i++) {
-      // Other bytes each time: writing the stored bytes again changes nothing.
+      // Write other bytes each time: writing the stored bytes again changes nothing.
       const bytes = crypto.getRandomValues(new Uint8Array(100));
       const startMs = performance.now();
       await put(`k${i * writers + writer}`, bytes);

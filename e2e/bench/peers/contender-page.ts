@@ -7,7 +7,7 @@ import type { Configuration, Store } from '../../../demo/bench/store.ts';
 export interface Burst {
   readonly ms: number;
   readonly accepted: number;
-  /** Of the first refused commit. */
+  /** The error of the first refused commit; null if none was refused. */
   readonly refusal: string | null;
 }
 
@@ -18,9 +18,9 @@ declare global {
     readonly contender: {
       open(configuration: Configuration): Promise<void>;
       fill(): Promise<void>;
-      /** Commits so many entries, one after the other. */
+      /** Commits this many entries, one after the other. */
       write(count: number): Promise<void>;
-      /** Commits new values of so many bytes over 100 entries, one after the other, and goes on after a refusal. */
+      /** Commits new values of this size over 100 entries, one after the other, and continues after a refusal. */
       burst(count: number, sizeBytes: number): Promise<Burst>;
       /** How many entries of the bursts are not as they were accepted last. */
       lost(): Promise<number>;
@@ -82,7 +82,7 @@ export function serveContender<T extends { readonly page: Store }>(
   if (location.search !== '') void answerFirst(open);
 }
 
-/** What distinguishes a fresh value from others. */
+/** Returns the number that distinguishes a fresh value from others. */
 function markOf({ buffer, byteOffset }: Uint8Array): number {
   return new DataView(buffer, byteOffset).getFloat64(0);
 }
@@ -94,7 +94,7 @@ async function answerFirst(open: (configuration: Configuration) => Promise<{ pag
   if (location.hash === '#drawn') await draw(page);
 }
 
-/** What a page shows: entries, rows and a count; entries alone, if the store has no more. */
+/** Reads what a page would show: entries, rows and a count, or entries alone if the store has no more. */
 async function draw(store: Store): Promise<void> {
   const entry = async (i: number) => (await store.get(key(i)))?.length;
   const { select = (id: number) => entry(id + 100), list = () => entry(200) } = store;

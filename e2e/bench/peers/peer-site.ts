@@ -37,7 +37,7 @@ export async function bundlePeers(kits: Iterable<string>, root = REPOSITORY): Pr
   return files;
 }
 
-/** Of pages that are isolated, because one of the contenders needs that. */
+/** The headers of isolated pages, which one of the contenders needs. */
 export const PEER_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',

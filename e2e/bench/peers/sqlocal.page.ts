@@ -1,4 +1,4 @@
-// sqlocal, which has a worker of its own, on the official OPFS VFS.
+// Runs the measures on sqlocal, which has a worker of its own, on the official OPFS VFS.
 
 import { SQLocal } from 'sqlocal';
 import {

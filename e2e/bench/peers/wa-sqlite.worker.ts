@@ -1,4 +1,4 @@
-// wa-sqlite on one of its OPFS VFSs, with prepared statements.
+// Runs the measures on wa-sqlite with one of its OPFS VFSs and prepared statements.
 
 import * as SQLite from '@journeyapps/wa-sqlite';
 import Factory from '@journeyapps/wa-sqlite/dist/wa-sqlite.mjs';
@@ -32,7 +32,7 @@ serveStore(async ({ name, variant, journal }) => {
   if (journal !== undefined) await sqlite3.exec(db, `PRAGMA journal_mode = ${journal}`);
   await sqlite3.exec(db, 'PRAGMA synchronous = full');
   await sqlite3.exec(db, 'PRAGMA cache_size = -16384');
-  // Without FTS5 in the build, `search` is left out.
+  // If the build has no FTS5, `search` is left out.
   const hasSearch = await hasOption(sqlite3, db, 'ENABLE_FTS5');
   for (const table of TABLES) {
     if (hasSearch || !table.includes('fts5')) await sqlite3.exec(db, table);
@@ -112,7 +112,7 @@ function copied(value: unknown): unknown {
   return value instanceof Uint8Array ? value.slice() : value;
 }
 
-// One connection with asynchronous statements: calls must not interleave, so they queue, as for any user.
+// Queues the calls of one connection with asynchronous statements, because they must not interleave.
 function inTurn(store: Store): Store {
   let last: Promise<unknown> = Promise.resolve();
   return Object.fromEntries(

@@ -71,8 +71,8 @@ async function commitCount({ storage }: DurableObjectState): Promise<number> {
 }
 
 /**
- * Milliseconds of a restore over so many commits until the first read is answered, of the first write after it, and of
- * a copy of a file as big as the database.
+ * Measures, in milliseconds, a restore over this many commits until the first read is answered, the first write after
+ * it, and a copy of a file as big as the database.
  */
 async function timeRestore(entries: number, commits: number) {
   const objects = await openObjects();

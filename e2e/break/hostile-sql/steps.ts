@@ -1,7 +1,7 @@
-// One step of an attack on an object's storage from inside, and its result.
+// Runs one step of an attack on an object's storage from inside, and describes its result.
 //
-// A step is SQL, or an operation of the storage: `.put key`, `.delete key`, `.keys`, `.alarm`,
-// `.no-alarm`, `.deleteAll`, `.turn` (commits earlier writes).
+// A step is SQL, or an operation of the storage: `.put key`, `.delete key`, `.keys`, `.alarm`, `.no-alarm`,
+// `.deleteAll`, `.turn` (commits earlier writes).
 
 /** The members of the storage that an attack uses; both engines have them. */
 export interface AttackedStorage {

@@ -1,5 +1,5 @@
-// One process that tries the cases of one surface, as main.ts names them: a case that hangs, traps
-// or throws where nobody catches it harms no other.
+// Runs the cases of one surface, which main.ts names, in a process of their own: a case that hangs, traps or throws
+// without a catch harms no other.
 
 import { attackSeed } from './attack.ts';
 import { openSurface } from './open-surface.ts';

@@ -139,7 +139,7 @@ const WORDS: readonly (readonly [string, string])[] = [
   ['a * 2', 'c * 2'],
 ];
 
-/** Other words of the same length: a schema that nobody could have made. */
+/** Replaces words of the schema by others of the same length, which makes a schema that no program could have made. */
 function rewordedSchema(file: Uint8Array, draws: Draws): Uint8Array {
   const copy = Buffer.from(file);
   const [from, to] = draws.pick(WORDS);

@@ -41,7 +41,7 @@ async function useEveryPanel(page: Page): Promise<void> {
     .fill("SELECT 'Grüße 🎉', 1 UNION VALUES ('', 2)");
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await expect(page.getByRole('gridcell', { name: 'Grüße 🎉' })).toBeVisible();
-  // They are lost with the page.
+  // Read the violations now, because they are lost with the page.
   expect(await page.evaluate(() => window.violations ?? [])).toEqual([]);
   await page.goto(new URL('api.html', page.url()).href);
   await page.getByRole('button', { name: 'Records' }).click();

@@ -29,7 +29,7 @@ class Counter extends DurableObject {
 }
 
 export class LeadingWorker {
-  /** Its own page's connection. */
+  /** The connection of the worker's own page. */
   readonly port: MessagePort;
   readonly #browser: FakeBrowser;
   /** The page of another tab. */

@@ -242,7 +242,7 @@ export class MessageGrammar {
     ]);
   }
 
-  /** The same with a few parts replaced, at any depth. */
+  /** Returns the value with a few parts replaced, at any depth. */
   #damaged(value: unknown): unknown {
     const draws = this.#draws;
     if (draws.chance(0.12)) return this.#weird();

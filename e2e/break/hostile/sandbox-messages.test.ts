@@ -34,7 +34,7 @@ test('[DEMO12] messages of the known shapes are read', () => {
 });
 
 test('[DEMO12] a message of another shape, or over a length, is an overrun and is not converted', () => {
-  // Its conversion to a text would run code of its own.
+  // Converting this value to text would run code of the sender.
   const text = {
     toString() {
       throw new Error('converted');

@@ -185,7 +185,7 @@ test('[DEMO33] in the sandbox, shared objects have their rows, names, commits an
     file.read(bytes, 0);
     files.set(name, bytes);
   }
-  // As if the link were opened after the alarm: the clock stands before it.
+  // The clock stands before the alarm, as if the link were opened after it.
   const shared = { key: key!, className: 'Keeper', name: 'first', files };
   const packed = await packData({ clockMs: soonMs - 1000, objects: [shared] });
   const opened = await SandboxObjects.start(

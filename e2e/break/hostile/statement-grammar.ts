@@ -56,7 +56,7 @@ export class StatementGrammar {
       else steps.push(this.#sql(this.#statement()));
       if (draws.chance(0.3)) steps.push({ kind: 'settle' });
     }
-    // Whatever was prepared meets every call of the storage.
+    // Every call of the storage runs after the prepared state.
     for (const key of KEYS) steps.push({ kind: 'put', key, value: 9 }, { kind: 'settle' });
     steps.push({ kind: 'deleteAlarm' }, { kind: 'setAlarm' }, { kind: 'settle' });
     for (const key of KEYS) steps.push({ kind: 'delete', key }, { kind: 'settle' });

@@ -19,7 +19,7 @@ const ALARM_MS = Date.UTC(2100, 0, 1);
 interface Expected {
   readonly entries: Map<string, unknown>;
   alarm: number | null;
-  /** As of the last commit. */
+  /** The content as of the last commit. */
   committed: { readonly entries: string; readonly alarm: number | null };
 }
 

@@ -5,7 +5,7 @@
 
 type Body = (context?: unknown) => unknown;
 
-/** One file or `describe`. */
+/** A file or a `describe`. */
 export class Group {
   readonly title: string;
   readonly parent: Group | null;

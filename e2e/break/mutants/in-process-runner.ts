@@ -18,7 +18,7 @@ import { FUNCTIONS, writeBundle } from './test-bundle.ts';
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const MIN_TIMEOUT_MS = 3_000;
 const TIMEOUT_FACTOR = 3;
-/** A loop that a mutant made endless is cut after so many times the rounds it made without. */
+/** A loop is endless if it runs this many times as many rounds as without the mutant; it is then stopped. */
 const HITS_FACTOR = 20;
 const MIN_HITS = 500;
 const CACHES = (process.env.MUTANT_CACHES ?? '').split('\n').filter((file) => file !== '');
@@ -28,7 +28,7 @@ const FOUND_FILE = 'mutant-tests-found.json';
 
 // The realm of a test host replaces these.
 const { setTimeout, clearTimeout, setImmediate, performance } = globalThis;
-/** Of the hooks that end a file: those of modules that a mutant has spoilt may not end. */
+/** The limit of the hooks that end a file: hooks of modules that a mutant has broken may not end. */
 const ENDS_MS_MAX = 1_000;
 
 /** The members that changed sources read and write. */
@@ -40,7 +40,7 @@ interface Instrumentation {
   mutantCoverage?: { readonly static: object; readonly perTest: HitCounts };
 }
 
-/** Of each test: how often it reaches each mutant. */
+/** How often each test reaches each mutant. */
 type HitCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** The findings of the run without mutants. */
@@ -65,7 +65,7 @@ class InProcessRunner {
   readonly #state: Instrumentation;
   readonly #warn: (text: string) => void;
   #found: Found = { durationMs: {}, hits: {} };
-  /** Of each source: the tests that noticed its mutants, the latest first. */
+  /** The tests that noticed mutants of each source, the latest first. */
   readonly #noticedBy = new Map<string, string[]>();
   #bundle = '';
   #generation = 0;
@@ -157,7 +157,7 @@ class InProcessRunner {
     return { status: 'survived', nrOfTests: order.length };
   }
 
-  /** The same for modules that nothing has used yet: the mutant is there while they are set up. */
+  /** Judges a mutant of modules that nothing has used yet: it is active while they are set up. */
   async #judgeSetUp(id: string, mutant: string): Promise<Error | null> {
     const failure = await this.#runWith(id, mutant);
     if (failure === null) return null;

@@ -21,7 +21,7 @@ test.each(Object.entries(SLICES))('every glob of the slice %s has a file', (_nam
     const isLeftOut = glob.startsWith('!');
     return braceExpand(isLeftOut ? glob.slice(1) : glob).filter((one) => {
       const files = filesOf(one);
-      // What is left out must be among what is changed.
+      // Excluded files must be among the changed files.
       return !(isLeftOut ? files.some((file) => changed.has(file)) : files.length > 0);
     });
   });

@@ -37,9 +37,9 @@ export class Arena {
   readonly sightings = new Sightings();
   readonly #profile: Profile;
   readonly #origin: string;
-  /** Of the page that writes. */
+  /** The address of the page that writes. */
   readonly #address: string;
-  /** Null: the disk of this machine. */
+  /** The small disk; null for the disk of this machine. */
   readonly #disk: SmallDisk | null;
   /** Live reads go on while the disk is full: there, a write is refused at once, and no read waits for one. */
   readonly #seesWhileFull: boolean;
@@ -172,7 +172,7 @@ export class Arena {
     return this.#answered('acknowledged', writes);
   }
 
-  /** Waits until the full disk has refused so many writes. */
+  /** Waits until the full disk has refused this many writes. */
   #refused(writes: number): Promise<void> {
     return this.#answered('refused', writes);
   }

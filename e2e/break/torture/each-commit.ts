@@ -6,7 +6,7 @@ import type { StorageCommit, StorageHandle } from '../../../src/shared/contract/
 /** The alarm after n calls is n milliseconds later. */
 export const NEVER_MS = 4_000_000_000_000;
 
-/** Of an audit: those around the last faults. */
+/** The number of commits, around the last faults, that an audit examines. */
 const COMMITS = 200;
 
 /** The counts at a commit, which are equal. */
@@ -17,7 +17,7 @@ export interface CommitState {
   readonly copies: number;
   readonly count: number;
   readonly alarm: number;
-  /** The methods of all copies after those of the commit before; null: that is not known. */
+  /** The methods of all copies that were added after the previous commit; null if unknown. */
   readonly added: readonly string[] | null;
 }
 

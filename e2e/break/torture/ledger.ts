@@ -6,7 +6,7 @@
 
 import { type Committed, SIGHTED_READS, type SightedRead } from './sightings.ts';
 
-/** One write as it is found; `n` counts within its transaction or object. */
+/** A write as it is found in the storage; `n` counts within its transaction or object. */
 export interface FoundRow {
   readonly id: string;
   readonly n: number;
@@ -34,9 +34,9 @@ export type Places = Partial<Record<SightedRead, number>>;
 /** A report of one write, of opening, or of a live read. */
 export interface LoadEvent {
   readonly id: string;
-  /** Null: acknowledged. */
+  /** The error of the write; null if it was acknowledged. */
   readonly failure: { readonly code: string; readonly retryable: boolean } | null;
-  /** Of a write that was acknowledged. */
+  /** The places of a write that was acknowledged. */
   readonly places?: Places;
   /** The failure is that of a live read, not of a write. */
   readonly isRead?: true;

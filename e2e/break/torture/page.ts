@@ -14,7 +14,7 @@ const OBJECT = 'tortured';
 const PAUSE_MS = 15;
 /** After a refusal by a full disk, which resets the object: at once again, nobody's read would find it whole. */
 const REFUSED_PAUSE_MS = 1000;
-/** Of the ballast on a disk without room: the last ones find the room that is left for a small write. */
+/** The sizes of the ballast on a full disk: the last ones fill the space that is left for a small write. */
 const BALLAST_BYTES: readonly number[] = [100_000, 10_000, 1000, 100];
 /** `?medium=indexeddb` in the address: the fallback; else the browser's best storage. */
 const OPTIONS: ConnectOptions =
@@ -35,7 +35,7 @@ declare global {
 /** The workers of this tab, by the names they lead under. */
 const workers = new Map<string, Worker>();
 
-// Which worker leads is known by the name of its lock, which the page gives it in its first message.
+// The leading worker is known by the name of its lock, which the page passes in its first message.
 const { postMessage } = Worker.prototype;
 Worker.prototype.postMessage = function (this: Worker, message: { worker?: string }) {
   if (message.worker !== undefined) workers.set(message.worker, this);
@@ -137,7 +137,7 @@ const tab = {
         await storage.put(`op:${id}`, { id, text: 'x'.repeat(50) });
         return {};
       }),
-      // By a new stub each time: one whose object was reset rejects from then on.
+      // Use a new stub each time, because a stub whose object was reset rejects from then on.
       lane(`${name}:call`, async (id) => ({ method: await (await book()).add(id) })),
       lane(`${name}:too`, async (id) => ({ method: await (await book()).addToo(id) })),
       lane(`${name}:txn`, (id) =>

@@ -19,9 +19,9 @@ export const KINDS: readonly Kind[] = ['storage', 'objects'];
 
 export interface Step {
   readonly fault: Fault;
-  /** Whose leader or handle is meant. */
+  /** The kind of the leader or handle that the fault hits. */
   readonly kind: Kind;
-  /** Which of the tabs that the fault can hit. */
+  /** The number of the tab among those that the fault can hit. */
   readonly tab: number;
   /** How many writes are acknowledged before it. */
   readonly writes: number;
@@ -50,7 +50,7 @@ export const FAULTS = {
   ],
 } as const satisfies Record<string, readonly Fault[]>;
 
-/** The same with a disk that fills, in every third round: half of the other faults hit while it is full. */
+/** The faults for a disk that fills in every third round: half of the other faults hit while it is full. */
 export const FAULTS_OF_SMALL_DISK: readonly Fault[] = [
   ...FAULTS.chromium,
   ...Array.from({ length: 9 }, (): Fault => 'fill the disk'),

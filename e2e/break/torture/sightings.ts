@@ -87,7 +87,7 @@ export class Sightings {
     this.#tell();
   }
 
-  /** Nobody writes for a while. */
+  /** Called when no writes are expected for a while. */
   pause(): void {
     for (const stream of this.#streams.values()) stream.lastMs = Number.NaN;
   }

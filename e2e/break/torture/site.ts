@@ -12,7 +12,7 @@ import { bundlePlugins } from '../../package/bundle-plugins.ts';
 const PAGE = '<!doctype html><title>tab</title><script type="module" src="/page.js"></script>';
 
 export interface Site {
-  /** Without a trailing slash. `/` is the page, `/blank.html` one without a script. */
+  /** The origin without a trailing slash. `/` is the page, and `/blank.html` a page without a script. */
   readonly origin: string;
   close(): Promise<void>;
 }

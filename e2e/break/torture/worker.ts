@@ -22,7 +22,7 @@ export class Book extends DurableObject<object> {
     return this.#add(id, 'add');
   }
 
-  /** The same by another name, so that calls of one turn have different authors. */
+  /** Adds like `add`, under another name, so that calls of one turn have different authors. */
   addToo(id: string): number {
     return this.#add(id, 'addToo');
   }

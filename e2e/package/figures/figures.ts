@@ -4,7 +4,7 @@
 //
 // Does not know how results are measured, nor which documents there are.
 
-/** What was measured, with its day, in results.json. */
+/** The measured figures in results.json, with their day. */
 export interface Results {
   readonly sizes: { readonly measuredOn: string; readonly bytes: Readonly<Record<string, number>> };
   readonly counts: Readonly<Record<string, number>>;

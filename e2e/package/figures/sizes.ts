@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { sizeOf } from '../../packed/bundled.ts';
 
-/** By the names of the documents' figures; with brotli unless the name says otherwise. */
+/** Measures the sizes, by the names of the documents' figures; with brotli unless the name says otherwise. */
 export async function measuredSizes(folder: string): Promise<Record<string, number>> {
   const file = (name: string) => readFileSync(join(folder, 'node_modules/ctx-storage/dist', name));
   const brotli = (name: string) => brotliCompressSync(file(name)).length;

@@ -8,7 +8,7 @@ import { readSource } from '../../suite/source-files.ts';
 export interface CodeModule {
   /** Where the block begins, `docs/live.md:12`. */
   readonly place: string;
-  /** Its path below the folder of its document. */
+  /** The path of the file below the folder of its document. */
   readonly path: string;
   readonly code: string;
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 /** A link of a Markdown text. */
 export interface MarkdownLink {
-  /** As it is written, `[text](target)`. */
+  /** The whole link, as `[text](target)`. */
   readonly whole: string;
   readonly text: string;
   readonly target: string;

@@ -1,5 +1,5 @@
-// One origin with several deployments of an app, each at an address of its own, as a server has them while
-// tabs of earlier ones are open. Each is bundled with its own build and its own version of the protocol.
+// Serves several deployments of an app on one origin, each at an address of its own, like a server while tabs of
+// earlier deployments are open. Each is bundled with its own build number and its own version of the protocol.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -59,7 +59,7 @@ export class Book extends DurableObject<object> {
       .slice(2);
   }
 
-  /** Runs for so long. */
+  /** Runs for this time. */
   async last(durationMs: number): Promise<string> {
     await new Promise((resolve) => setTimeout(resolve, durationMs));
     return this.deployment;

@@ -3,7 +3,7 @@
 
 import { serve } from '../../../worker/start/entries/objects.ts';
 
-/** Of user code, without types. */
+/** The type of values in this user code, which has no types. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 

@@ -8,7 +8,7 @@ import {
 } from '../../../worker/start/entries/objects.ts';
 import { options } from './env-provided.ts'; // first: it fills `env`
 
-/** Of user code, without types. */
+/** The type of values in this user code, which has no types. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 

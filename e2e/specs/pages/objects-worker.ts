@@ -45,7 +45,7 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
     return this.ctx.storage.kv.get<number>('sum') ?? 0;
   }
 
-  /** The same, and counted: a live read of it shows as reads. */
+  /** Returns the sum and counts the call: a live read of it shows as reads. */
   countedSum(): number {
     this.#reads += 1;
     return this.sum();

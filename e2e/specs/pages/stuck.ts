@@ -30,7 +30,7 @@ const stuck = {
     return (await loop('followed')).add(by);
   },
 
-  /** The same, again and again while the error says that it may be called again. */
+  /** Adds, and tries again while the error is retryable. */
   async addAtLast(by: number): Promise<number> {
     for (;;) {
       try {
@@ -54,7 +54,7 @@ const stuck = {
 
   state: async () => (await connection()).state,
 
-  /** Who leads: each worker has an id of its own. */
+  /** Returns the id of the leading worker. */
   async leader(): Promise<string | undefined> {
     const { held = [] } = await navigator.locks.query();
     return held.find(({ name }) => name?.endsWith('/leader'))?.clientId;

@@ -138,7 +138,7 @@ export const PUT_BACKS: readonly PutBack[] = [
       },
       {
         file: 'worker/objects/io/lifecycle.ts',
-        from: "      if (this.#state.kind !== 'idle') return; // the next rest sets it again\n",
+        from: "      if (this.#state.kind !== 'idle') return; // The next rest sets the timer again.\n",
         to: "      if (this.#state.kind !== 'idle') return onEvict();\n",
       },
       {

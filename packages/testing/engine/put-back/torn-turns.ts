@@ -112,7 +112,7 @@ export const TORN_TURNS: readonly PutBack[] = [
   }),
   torn('a write goes on after the commit before it has failed', 'objects', 900_005, {
     file: STORAGE,
-    from: '    this.#mustBeAlive(); // a flush that failed may have ended it\n',
+    from: '    this.#mustBeAlive(); // A flush that failed may have ended the storage.\n',
     to: '',
   }),
   torn(
