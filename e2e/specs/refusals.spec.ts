@@ -59,12 +59,12 @@ test.afterAll(async () => {
 type How = 'rejects' | 'throws' | 'fails' | 'missing';
 
 interface Row {
-  /** As the documents name the call. */
+  /** The name of the call in the documents. */
   readonly named: string;
   /** Where the browser has it, and how it is refused. */
   readonly call: string;
   readonly how: readonly How[];
-  /** Of `openStorage`, of an early handle and of `connect`; one for all three. */
+  /** The outcomes for `openStorage`, for an early handle and for `connect`; one outcome if all three are equal. */
   readonly outcomes: readonly string[];
 }
 
@@ -141,7 +141,7 @@ const ROWS: readonly Row[] = [
   { named: 'XMLHttpRequest', call: 'XMLHttpRequest', how: ['throws'], outcomes: onOpfs },
 ];
 
-/** One call of each outcome and of each interface of a browser: the others repeat them, before a release. */
+/** A sample: one call of each outcome and of each interface of a browser. The other calls run before a release. */
 const SAMPLE: readonly string[] = [
   `${LOCKS}.request`,
   'Worker',

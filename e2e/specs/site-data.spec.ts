@@ -129,7 +129,7 @@ test('[DUR4] a page that did nothing meanwhile is told, although another has sta
     // The answer may come seconds later, when the idle objects are closed and their files looked for.
     void fetch(path);
     await Promise.all(names.map((name) => until('deleted', name, false, 'NotFoundError')));
-    // As the worker of a later page creates them; a database that is being deleted is refused.
+    // Create the databases as the worker of a later page would; a database that is being deleted is refused.
     for (const name of names) await until('made again', name, true, 'ok');
   }, CLEAR_PATH);
   const { late, ...codes } = await callAll(idle);

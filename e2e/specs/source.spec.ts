@@ -190,7 +190,7 @@ test('[SRC8] the option worker starts the worker of each version, and is a funct
     const refused = await window.api.connectSource(files.one, wrong).catch((error) => error);
     return [started, answers.map(([name]) => name), `${refused.code} ${refused.message}`] as const;
   }, FILES);
-  // One of them was made to be refused.
+  // One of the three workers was made in order to be refused.
   expect([started, answers]).toEqual([3, ['one', 'two']]);
   expect(refused).toMatch(/^INVALID_ARGUMENT connectSource: the option worker is a function/);
 });

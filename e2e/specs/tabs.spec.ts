@@ -106,7 +106,7 @@ for (const waits of [false, true]) {
           began();
           await new Promise(() => {});
         });
-        // Behind the other tab's, it has been sent when this turn is over.
+        // The request is queued behind that of the other tab, and was sent when this turn is over.
         if (waits) setTimeout(began, 100);
       });
     }, waits);

@@ -34,7 +34,7 @@ test('[APP2] the todo app follows changes in two tabs, shows saved changes, and 
     await add(two, 'bread');
     for (const tab of [one, two]) await expect(tab.locator('li')).toHaveCount(2);
 
-    // It shows the stored state, so it changes when that has changed.
+    // The box shows the stored state, so it changes when that state has changed.
     await one.getByRole('checkbox').first().click();
     await expect(one.getByRole('checkbox').first()).toBeChecked();
     await expect(two.getByRole('checkbox').first()).toBeChecked();

@@ -1,9 +1,9 @@
-// Which room may import which: the wings of the product, and the tools beside them.
+// Lists which room may import which: the rooms of the product, and the tools beside them.
 
 import { dirname } from 'node:path';
 
 interface Wing {
-  /** The rooms from the ground up: a room imports those before it. Absent: the wing is one room. */
+  /** The rooms from the ground up: a room imports those before it. Absent if the whole part is one room. */
   readonly rooms?: readonly string[];
   /** Wings, or rooms and files of wings, on which this wing stands. */
   readonly on: readonly string[];
@@ -170,7 +170,7 @@ const ENTRIES = [
   'worker/start/entries/objects.ts',
   'packages/entries/in-process.ts',
   'packages/entries/source-worker.ts?worker&url',
-  // As text: the figures of the documents.
+  // Imported as text, for the figures of the documents.
   'docs/benchmarks.md?raw',
 ];
 

@@ -61,7 +61,7 @@ export const OF_FIREFOX = [
  */
 export type Stage = readonly (readonly PlannedStep[])[];
 
-/** By its path: of the two compilers that are installed, npm gives the name `tsc` to either. */
+/** Call the compiler by its path: two compilers are installed, and npm gives both the name `tsc`. */
 const types = {
   command: process.execPath,
   parameters: [join(REPOSITORY, 'node_modules/typescript/bin/tsc'), '-b'],
@@ -171,7 +171,7 @@ export function titlesOf(stages: readonly Stage[]): readonly string[] {
   return stages.flat(2).map(({ title }) => title);
 }
 
-/** Nothing if the folder has the package. */
+/** Returns the stages that pack the package; none if the folder has the package. */
 function packing(folder: string): readonly Stage[] {
   return existsSync(packedIn(folder)) ? [] : [[[pack(folder)]]];
 }
@@ -279,7 +279,7 @@ function endToEnd(
   };
 }
 
-/** As Playwright chooses files: by expressions that it finds in their paths. */
+/** Returns the names as regular expressions, which Playwright searches for in the paths of files. */
 function filesOf(specs: readonly string[]): readonly string[] {
   return specs.map((name) => `/${name}\\.spec\\.ts$`);
 }

@@ -29,7 +29,7 @@ export function regularExpressions(
   return { literals, made };
 }
 
-/** Those of each module of the product, without tests and tools. */
+/** Returns the expressions of each module of the product, without tests and tools. */
 export function productExpressions(): ({ file: string } & ReturnType<typeof regularExpressions>)[] {
   return listFiles(['src', 'worker', 'packages'], /(?<!\.test|\.d)\.tsx?$/)
     .filter((file) => !isTool(file))

@@ -220,7 +220,7 @@ describe('steps of npm test', () => {
     const further = steps(stagesOfRest, 'further unit tests');
     expect(further).toContain('--tags-filter=long');
     expect(further).toContain('worker/engine/sql/query-limits.test.ts');
-    // Of the long files, a release runs the tests that the rest leaves out, in the files that have such.
+    // A release runs the tests of long files that the other steps leave out.
     expect(steps(stagesOfRest, 'long unit tests')).toContain('--tags-filter=!release');
     const released = steps(stagesOfRelease, 'unit tests before a release');
     expect(released).toContain('--tags-filter=release');

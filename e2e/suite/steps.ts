@@ -100,14 +100,14 @@ interface VitestReport {
       readonly fullName: string;
       readonly status: string;
       readonly tags?: readonly string[];
-      /** Milliseconds. Absent: it did not run. */
+      /** The duration in milliseconds; absent if the test did not run. */
       readonly duration?: number | null;
       readonly failureMessages: readonly string[];
     }[];
   }[];
 }
 
-/** Which tests of the files a step runs, by their tags. */
+/** Decides from its tags whether a step runs a test. */
 export type IsChosen = (tags: readonly string[]) => boolean;
 
 /**
@@ -181,7 +181,7 @@ export function playwrightTally(path: string): Tally {
 interface PlaywrightTest {
   readonly title: string;
   readonly status: string;
-  /** Of its last run that failed. */
+  /** The error of the last run that failed. */
   readonly error: string | undefined;
   /** Milliseconds of each run of the test. */
   readonly durationsMs: readonly number[];

@@ -13,7 +13,7 @@ vi.mock('../../worker/engine/vfs/sqlite-module.ts', async (importOriginal) => {
   const original =
     await importOriginal<typeof import('../../worker/engine/vfs/sqlite-module.ts')>();
   const { withLivePointers } = await import('../../packages/testing/worker/live-pointers.ts');
-  // One checker for one module: code that knows a module by its identity must find the same one again.
+  // The checkers, one per module: code that knows a module by its identity must find the same one again.
   const checked = new WeakMap<Sqlite, Sqlite>();
   const loadSqlite: typeof original.loadSqlite = async (wasm) => {
     const sqlite = await original.loadSqlite(wasm);
@@ -25,7 +25,7 @@ vi.mock('../../worker/engine/vfs/sqlite-module.ts', async (importOriginal) => {
   return { ...original, loadSqlite };
 });
 
-/** By default it is a second, looked at every 50 ms: too short on a busy machine, and slow on a quiet one. */
+/** Vitest polls for a second by default, every 50 ms: too short on a busy machine, and slow on a quiet one. */
 const PATIENT = { timeout: 240_000, interval: 5 };
 for (const name of ['waitFor', 'waitUntil'] as const) {
   const wait = vi[name] as Wait;

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 /** The path of the newest workerd, the package `workerd-now`. Miniflare's own is older. */
 export const NEWEST = createRequire(import.meta.url)('workerd-now').default as string;
 
-/** Of both versions. */
+/** The differences of both versions of workerd. */
 const BOTH: readonly string[] = [
   'platform: an unknown method',
   'platform: a received stream read into a buffer',
@@ -50,7 +50,7 @@ const BOTH: readonly string[] = [
   ...('SuppressedError' in globalThis ? [] : ['platform: SuppressedError']),
 ];
 
-/** Of 1.20260730.1 alone. */
+/** The differences of 1.20260730.1 alone. */
 const OLDER: readonly string[] = [
   'platform: a remote error',
   'calls: retries of get',
@@ -63,7 +63,7 @@ const OLDER: readonly string[] = [
   'r2: values of other types',
 ];
 
-/** Of 1.20260730.1 alone, about `HTMLRewriter`. */
+/** The differences of 1.20260730.1 alone, about `HTMLRewriter`. */
 const OLDER_HTML = [
   'attributes: writing',
   'comments: each call',
@@ -83,8 +83,8 @@ const OLDER_HTML = [
 ].map((question) => `html: ${question}`);
 
 /**
- * Of 1.20261117.1 alone: it deletes facets with their object, fails at a lone surrogate, hides a stream's error, and has
- * private fields in the objects of D1, which a proxy does not reach.
+ * The differences of 1.20261117.1 alone: it deletes facets with their object, fails at a lone surrogate, hides a
+ * stream's error, and has private fields in the objects of D1, which a proxy does not reach.
  */
 const NEWER: readonly string[] = [
   'deleteAll of the object',

@@ -9,7 +9,7 @@ declare global {
   }
 }
 
-/** Of the worker, which refuses the calls that are named in its address, as the page does. */
+/** Starts the worker that refuses the calls named in its address, as the page does. */
 const workerAt = (name: string) => `/refusing-${name}.js${location.search}`;
 
 async function useStorage(): Promise<string> {

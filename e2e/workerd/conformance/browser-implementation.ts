@@ -18,7 +18,7 @@ const PAGE_PATH = '/e2e/workerd/conformance/page/index.html';
 
 interface BrowserOptions {
   readonly browser: BrowserName | 'webkitgtk';
-  /** Null: the best one of this browser. */
+  /** The medium; null for the best one of this browser. */
   readonly medium: StorageMedium | null;
   readonly headed: boolean;
 }

@@ -51,7 +51,7 @@ export interface Tools {
 /** A scenario as the runner lists it, before it is run. */
 export interface ListedScenario {
   readonly name: string;
-  /** Null: of no form this runner knows. */
+  /** The form of the scenario; null if this runner does not know it. */
   readonly kind: Form['kind'] | null;
   /** How long it may take before it counts as hanging. */
   readonly boundMs: number;

@@ -21,7 +21,7 @@ interface Expectations {
   readonly known: Readonly<Record<string, string>>;
 }
 
-/** One verdict per scenario run, then one per expectation without a scenario. */
+/** Returns one verdict per scenario that ran, then one per expectation without a scenario. */
 export function judge(
   results: Results,
   { expected, alternatives, known }: Expectations,

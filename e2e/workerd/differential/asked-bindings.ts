@@ -15,16 +15,16 @@ import { r2All } from './r2-more.ts';
 import { RATE_LIMITS, rateLimitsAll } from './rate-limits.ts';
 
 export type Answers = Record<string, unknown>;
-/** Of the other engine's types, or of none. */
+/** The type of values that come from either engine. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 type Untyped = any;
 
 export interface AskedBinding {
-  /** As the list of differences names them. */
+  /** The name of the binding in the list of differences. */
   readonly kind: 'kv' | 'd1' | 'd1 libraries' | 'r2' | 'rate limits';
   /** Asks everything. */
   readonly ask: (env: Untyped) => Promise<Answers>;
-  /** The same for workerd: a file, and an expression with one of its exports. */
+  /** The questions for workerd: a file, and an expression with one of its exports. */
   readonly there: { readonly file: string; readonly expression: string };
   readonly script: Partial<Script>;
   readonly bindings: Readonly<Record<string, EnvBinding>>;

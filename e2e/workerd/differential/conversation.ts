@@ -77,7 +77,7 @@ export async function converse(rooms: Rooms): Promise<unknown[]> {
   seen.push(shown.topic, shown.messages.map(timeless), await room.messages(1).then(texts));
 
   const forgetsAt = await room.forgetsAt();
-  // By the room's own clock: a page's may have another time at that moment.
+  // Compare by the room's own clock, because the clock of a page may show another time.
   seen.push(forgetsAt === first[0]!.at + KEEP_MS);
   webSocket!.close(1000, 'done');
   seen.push(await forgetting(rooms.getByName('hall')));

@@ -7,7 +7,7 @@ import { type Generated, Kysely } from 'kysely';
 import { D1Dialect } from 'kysely-d1';
 import { D1QB } from 'workers-qb';
 
-/** Of the other engine's types, or of none. */
+/** The type of values that come from either engine. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 type Untyped = any;
 
@@ -138,7 +138,7 @@ async function onQueryBuilder(database: Untyped): Promise<unknown> {
   return [inserted.results, found.results, one.results, results];
 }
 
-/** As migration tools ask. */
+/** Asks for the tables as migration tools do. */
 function introspected(database: Untyped): Promise<string> {
   const db = new Kysely<Schema>({ dialect: new D1Dialect({ database }) });
   return db.introspection

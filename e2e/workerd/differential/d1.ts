@@ -1,6 +1,6 @@
 // A D1 database, and the questions that code can ask it. They run in this order, on the same tables.
 
-/** Of the other engine's types, or of none. */
+/** The type of values that come from either engine. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 type Untyped = any;
 
@@ -183,7 +183,7 @@ const ASKS: Readonly<Record<string, (db: Untyped) => unknown>> = {
   'members of a session': (db) => [typeof db.withSession().exec, typeof db.withSession().dump],
 };
 
-/** As an SDK wraps a binding: the methods run with the wrapper as `this`. */
+/** Calls the methods through a wrapper, as SDKs do: the wrapper is their `this`. */
 async function through(db: Untyped, wrap: (given: object) => Untyped): Promise<unknown[]> {
   const [wrapped, session] = [wrap(db), wrap(db.withSession())];
   const select = () => wrap(wrapped.prepare('SELECT ? AS a').bind(1));
@@ -218,7 +218,7 @@ async function told(ask: () => unknown): Promise<unknown> {
   }
 }
 
-/** Without the machine's time, and without the size, to which each engine adds a table of its own. */
+/** Returns the result without the duration, and without the size, to which each engine adds a table of its own. */
 function shown({ meta, ...result }: Untyped): unknown {
   const { duration, size_after } = meta;
   return { ...result, meta: { ...meta, duration: typeof duration, size_after: size_after % 4096 } };

@@ -7,7 +7,7 @@ interface Bases {
   readonly WorkerEntrypoint: new (ctx: never, env: never) => object;
 }
 
-/** Of the other engine's types, or of none. */
+/** The type of values that come from either engine. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 type Untyped = any;
 
@@ -39,7 +39,7 @@ const DECISIONS: Readonly<Record<string, (batch: Untyped, message: Untyped) => u
   'retry all twice': (batch) => [batch.retryAll({ delaySeconds: 1 }), batch.retryAll()],
 };
 
-/** What an event has left for a later one to see. */
+/** The values that an event leaves for a later one. */
 const seen: Seen = {};
 
 interface Seen {
@@ -409,7 +409,7 @@ const ASKS: Readonly<Record<string, (worker: Worker) => unknown>> = {
   'a socket of an object': ({ exports }) => talk(exports, '/object-socket'),
 };
 
-/** Of the controller of `scheduled`. */
+/** Describes the controller of `scheduled`. */
 async function factsOf(controller: Untyped): Promise<unknown> {
   const { noRetry } = controller;
   return [

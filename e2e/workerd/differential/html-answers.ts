@@ -44,17 +44,17 @@ export function failure(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${String(error)}`;
 }
 
-/** What the rewriter that `setUp` fills makes of the document. */
+/** Returns the document after the rewriter that `setUp` has prepared. */
 export function rewritten(html: Html, setUp: SetUp, init?: ResponseInit): Promise<string> {
   return read(setUp(new scope.HTMLRewriter()).transform(arriving(html, init)));
 }
 
-/** One element handler. */
+/** Rewrites the document with one element handler. */
 export function onElement(html: Html, selector: string, element: (element: Untyped) => unknown) {
   return rewritten(html, (rewriter) => rewriter.on(selector, { element }));
 }
 
-/** What the call gives or throws, inside a handler of the first element. */
+/** Returns the result or error of the call, made inside a handler of the first element. */
 export async function inElement(
   html: Html,
   calls: readonly ((element: Untyped) => unknown)[],

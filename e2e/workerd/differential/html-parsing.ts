@@ -7,7 +7,7 @@ const TREE =
   '<p id=p1 class="a b">1</p><p id=p2>2</p><span id=s1><p id=p3 title=Hello></p></span><p id=p4></p></div>' +
   '<div id=d2 CLASS=A><P ID=p5></P><br id=br1><b id=b1></b><p id=p6></p></div></body></html>';
 
-/** Of the tree, by each selector. */
+/** Selectors that match parts of the tree. */
 const SELECTORS = [
   '*',
   'p',

@@ -60,7 +60,7 @@ function changed(html: string): Promise<string> {
 
 export interface RandomAnswer {
   readonly html: string;
-  /** What handlers that only look are called with. */
+  /** The calls of handlers that change nothing. */
   readonly events: unknown;
   readonly changed: unknown;
 }

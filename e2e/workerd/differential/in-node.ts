@@ -23,7 +23,7 @@ export async function askInNode(
   }
 }
 
-/** The same, asked by a Worker, in an event of its default entry point: its stubs are not those of a program. */
+/** Asks from an event of a Worker's default entry point, whose stubs differ from those of a program. */
 export async function askByWorker(
   className: string,
   Class: new (ctx: never, env: never) => object,

@@ -4,7 +4,7 @@ interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
 }
 
-/** Of the other engine's types, or of none. */
+/** The type of values that come from either engine. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 type Untyped = any;
 
@@ -216,7 +216,7 @@ export async function callAll(lines: Untyped): Promise<Record<string, unknown>> 
   }
   for (const kind of ['plain', 'kept']) {
     const { socket, heard, closed } = await dial(lines.getByName(`${kind} in a hurry`), kind);
-    // They arrive together, and each is answered before the close is heard.
+    // The messages arrive together, and each is answered before the close is handled.
     for (const message of ['words', 'state', 'state']) socket.send(message);
     socket.close(4000, 'mine');
     seen[`${kind}: messages right before a close`] = [await closed, heard, socket.readyState];

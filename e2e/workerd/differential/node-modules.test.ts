@@ -19,7 +19,7 @@ const OWN_MODULES = {
 };
 const DATE = '2026-07-30';
 
-/** What unenv does otherwise, by docs/compatibility.md. */
+/** The differences of unenv that docs/compatibility.md lists. */
 const DIFFERENT = [
   'assert: equal',
   'crypto: createHash',
@@ -69,7 +69,10 @@ async function built(main: string, config: object, page = ''): Promise<string> {
   return join(outDir, 'assets', worker!);
 }
 
-/** What the worker's main module leaves in the global `answers`; its thread has globals of its own. */
+/**
+ * Returns the value that the worker's main module leaves in the global `answers`. The worker's thread has globals of
+ * its own.
+ */
 async function evaluated(file: string): Promise<Record<string, unknown>> {
   const code = `
     const { parentPort } = require('node:worker_threads');

@@ -1,10 +1,10 @@
 // Queues, and every question that code can ask them: as a producer, and as the consumer of the same worker.
 
-/** Of the other engine's types, or of none. */
+/** The type of values that come from either engine. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 type Untyped = any;
 
-/** Each queue: its name in `env`, and how it is consumed; null: by nobody. */
+/** The queues by their names in `env`, with their consumers; null for a queue without a consumer. */
 export const QUEUES = {
   PLAIN: { name: 'plain', consumer: { maxBatchSize: 10, maxBatchTimeout: 0.3 } },
   SMALL: {
@@ -22,7 +22,7 @@ export const QUEUES = {
 
 type Handler = (batch: Untyped, env: Untyped, ctx: Untyped) => unknown;
 
-/** What the consumer does, by queue, and the batches that it got, each as its messages. */
+/** The handler of each queue, and the batches that it got, each as its messages. */
 const handlers = new Map<string, Handler>();
 const batches: { readonly queue: string; readonly messages: readonly Untyped[] }[] = [];
 

@@ -1,6 +1,6 @@
 // The answers of a bucket as JSON, without what differs each time.
 
-/** Of the other engine's types, or of none. */
+/** The type of values that come from either engine. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 export type Untyped = any;
 

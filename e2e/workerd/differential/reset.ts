@@ -4,7 +4,7 @@ interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
 }
 
-/** Of the other engine's types, or of none. */
+/** The type of values that come from either engine. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 type Untyped = any;
 

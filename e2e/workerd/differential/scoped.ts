@@ -1,6 +1,6 @@
 // A worker with the flag `service_binding_extra_handlers`, which also reads its `env` and `exports` as imports.
 
-/** Of the other engine's types, or of none. */
+/** The type of values that come from either engine. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 type Untyped = any;
 

@@ -1,6 +1,6 @@
 // How answers of two engines are written down, so that they can be compared.
 
-/** Of the other engine's types, or of none. */
+/** The type of values that come from either engine. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 export type Untyped = any;
 
@@ -34,7 +34,7 @@ function shown(result: Untyped): unknown {
 
 /** Far longer than any answer of another object takes on a busy machine: that may be reset first. */
 const HANG_MS = 3000;
-/** Of streams within one thread, several of which hang in both engines. */
+/** The limit for streams within one thread, several of which hang in both engines. */
 const LOCAL_HANG_MS = 300;
 
 /** A hang is an answer like others. */

@@ -14,7 +14,7 @@ import {
 const bytes = (...values: number[]) => new Uint8Array(values);
 export const identity = () => new scope.IdentityTransformStream();
 export const fixed = (...length: unknown[]) => new scope.FixedLengthStream(...length);
-/** Both ends of a stream: the result of each write and each read, in order of the calls. */
+/** Uses both ends of a stream, and returns the result of each write and each read, in the order of the calls. */
 async function through(stream: Untyped, writes: readonly unknown[], ending?: 'close' | 'abort') {
   const writer = stream.writable.getWriter();
   writer.closed.catch(() => {});

@@ -12,7 +12,7 @@ import { expect } from 'vitest';
 import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { partyOf } from './followed-party.ts';
 
-/** As wrangler bundles such classes. CommonJS modules require Node's modules. */
+/** The options with which wrangler bundles such classes. CommonJS modules require Node's modules. */
 export const BUNDLING = {
   target: 'es2022',
   conditions: ['workerd', 'worker', 'browser'],
@@ -43,7 +43,7 @@ export interface FollowedClass {
   readonly first?: readonly [method: string, ...args: unknown[]];
   /** Each call but the first one fails. */
   readonly isOnce?: true;
-  /** Its calls wait for too long to be forecast. */
+  /** True if the calls of the class wait too long to be forecast. */
   readonly isSlow?: true;
   /** The call of this number. */
   call(number: number): [method: string, ...args: unknown[]];

@@ -18,7 +18,7 @@ export interface ScenarioServer extends Connections {
   dump(): Promise<Dump>;
 }
 
-/** Of a call to be forecast, and when the next one is made. */
+/** The number of attempts to make a call that is forecast. */
 const TRIES_MAX = 20;
 const LATE_MS = 3000;
 
@@ -27,7 +27,7 @@ type Stub = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
 interface MadeCall {
   readonly number: number;
-  /** It has failed on its forecast; or the server's answer was an error, and there was none. */
+  /** True if the call failed on its forecast, or if it had no forecast and the server's answer was an error. */
   hasFailed: boolean;
   /** The forecast was a value, or the server's answer was if there was none. */
   readonly isAcknowledged: Promise<boolean>;
@@ -142,7 +142,7 @@ export async function followWithoutChange(
     await byServer();
     await server.restart();
     server.isDown = false;
-    // Both at once, and every connection ends between the calls.
+    // Both devices call at once, and every connection ends between the calls.
     for (let round = 0; round < 3; round++) {
       for (const device of devices) makeOf(device);
       await offline[round]!.outcome;
@@ -182,7 +182,7 @@ async function answersOf(devices: readonly Device[], succeeded: Succeeded[]): Pr
       else if (await isAcknowledged) refusedHere += 1;
     }
     expect((await status.read()).pending).toBe(0);
-    // Those that were not forecast, and were refused to their callers, are kept too.
+    // Calls that were not forecast, and whose callers got the refusal, are kept too.
     expect((await status.refusals()).length).toBeGreaterThanOrEqual(refusedHere);
     refused += refusedHere;
   }

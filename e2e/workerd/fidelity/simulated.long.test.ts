@@ -19,7 +19,7 @@ declare class Kept extends DurableObject {
 
 type Options = SimulateOptions<{ Kept: typeof Kept }>;
 
-/** By `npm run simulate`, 500. */
+/** The number of runs; 500 with `npm run simulate`. */
 const RUNS = process.env.SIMULATED_RUNS === undefined ? 40 : 500;
 
 let classes: Record<'KeptNotes' | 'KeptParty' | 'KeptJobs', typeof Kept>;

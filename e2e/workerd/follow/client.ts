@@ -134,7 +134,7 @@ export class FollowClient {
     }
   }
 
-  /** What another connection of this follower has received. */
+  /** Takes over the rows that another connection of this follower has received. */
   take(other: FollowClient): void {
     for (const [rowid, name] of other.#names) this.#names.set(rowid, name);
   }

@@ -33,7 +33,7 @@ export function testFollowers(start: () => Promise<Rooms>): void {
 
   const follow = async (name: string, more?: Record<string, unknown>) =>
     (await FollowClient.connect(room, name)).hello(more);
-  /** The same replica, after its connection was lost. */
+  /** Connects the same replica again, after its connection was lost. */
   const again = async (client: FollowClient) => {
     const next = await FollowClient.connect(room, client.name);
     next.position = client.position;
@@ -358,7 +358,7 @@ export function testFollowers(start: () => Promise<Rooms>): void {
       'a flood',
       4009,
       'TOO_FAST',
-      // So many, because a slow machine takes longer than a second for the messages of two seconds.
+      // The number is high, because a slow machine takes longer than a second for the messages of two seconds.
       (client: FollowClient) => {
         for (let i = 0; i < 20 * LIMITS.messagesPerSecond; i++) client.call(1, 'add', ['x']);
       },

@@ -17,7 +17,7 @@ class Point {
 export function roomOf(Base: BaseClass) {
   return class Room extends Base {
     release: (() => void) | null = null;
-    /** Of this instance. */
+    /** A number that differs for each instance. */
     readonly instance = Math.random();
     readonly mine = () => 'private';
 
@@ -59,7 +59,7 @@ export function roomOf(Base: BaseClass) {
       this.ctx.storage.sql.exec('UPDATE item SET name = ? WHERE name = ?', to, name);
     }
 
-    /** One implicit transaction, though it awaits. */
+    /** Adds twice in one implicit transaction, although the method awaits. */
     async addTwice(name: string): Promise<number> {
       this.add(`${name} 1`);
       await this.ctx.storage.put(name, 1);
@@ -219,7 +219,7 @@ export function roomOf(Base: BaseClass) {
       this.ctx.storage.sql.exec('UPDATE _follow_life SET life = life - 1');
     }
 
-    /** Its sockets, and its automatic answer. */
+    /** Describes the object's sockets and its automatic response. */
     sockets(): unknown {
       return [
         this.ctx.getWebSockets().length,
@@ -252,7 +252,7 @@ export function roomOf(Base: BaseClass) {
 
 export type RoomMethod = Extract<keyof InstanceType<ReturnType<typeof roomOf>>, string>;
 
-/** That followers may call. */
+/** The methods that followers may call. */
 export const METHODS: RoomMethod[] = [
   ...([
     'add',

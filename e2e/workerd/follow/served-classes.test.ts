@@ -14,7 +14,7 @@ import { FollowClient, type FollowRoom, type TalkSocket } from './client.ts';
 
 type ObjectClass = new (ctx: never, env: never) => object;
 
-/** One object of the class, followed. Its methods are called as another object would. */
+/** Makes a followed object of the class. Its methods are called as another object would call them. */
 async function roomOf(Class: ObjectClass, options: Record<string, unknown> = {}) {
   const Followed = followable(
     Class as never,
@@ -79,7 +79,7 @@ class Hub extends DurableObject {
     this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item (name)');
     this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
   }
-  /** As the runtime tells it of every socket, those of followers included. */
+  /** Lists sockets through the runtime, which includes those of followers. */
   breakAll() {
     const sockets: ObjectWebSocket[] = Object.getPrototypeOf(this.ctx).getWebSockets.call(this.ctx);
     for (const socket of sockets) this.webSocketError(socket, new Error('broken'));
@@ -234,7 +234,7 @@ test('[FOLS11] an automatic answer that the class takes back is that of the foll
   await room.call('answer', 'mine');
   expect(await room.call('automatic')).toBe('mine');
   await room.evict();
-  // It outlives the instance.
+  // The automatic response outlives the instance.
   expect(await room.call('automatic')).toBe('mine');
   await room.call('answer', null);
   expect(await room.call('automatic')).toBeNull();
@@ -276,7 +276,7 @@ class Slow extends DurableObject {
     this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item (name)');
     this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
   }
-  /** Its first turn writes nothing. */
+  /** The first turn of the method writes nothing. */
   async wait() {
     await new Promise<void>((resolve) => {
       this.release = resolve;
@@ -359,7 +359,7 @@ class Answers extends DurableObject {
   shadowed() {
     return 'of the class';
   }
-  /** Its answer is awaited, though it is no promise. */
+  /** The runtime awaits this answer, although it is no promise. */
   thenable() {
     // biome-ignore lint/suspicious/noThenProperty: the test returns a thenable
     return { then: (resolve: (value: unknown) => void) => resolve('awaited') };

@@ -12,7 +12,7 @@ import type { Step } from './step.ts';
 import { untoldStatement } from './told-tables.ts';
 
 export interface Engine {
-  /** One result a step, on an object of its own. */
+  /** Runs the steps on a new object, and returns one result per step. */
   run(steps: readonly Step[]): Promise<unknown[]>;
   close(): Promise<void>;
 }

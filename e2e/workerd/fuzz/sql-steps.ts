@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import type { Step } from './step.ts';
 
-/** One of these creates the table `t`. */
+/** The statements of which one creates the table `t`. */
 const TABLES = [
   'CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b, c REAL)',
   'CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, a UNIQUE, b INT, c)',

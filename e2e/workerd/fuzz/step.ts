@@ -1,4 +1,4 @@
-// One operation of a random program, as plain data.
+// Defines one operation of a random program, as plain data.
 
 /** A step as e2e/workerd/fuzz/interpreter.mjs runs it. */
 export interface Step {

@@ -7,7 +7,7 @@ import type { QueryWatcher } from '../../../worker/engine/sql/query-policy.ts';
 import type { QueryTables } from '../../../worker/engine/sql/query-tables.ts';
 import type { Step } from './step.ts';
 
-/** The first statement that opens a table of which nobody is told; undefined: there is none. */
+/** Returns the first statement that opens a table which is not reported; undefined if there is none. */
 export async function untoldStatement(steps: readonly Step[]): Promise<string | undefined> {
   const [database, reader] = await Promise.all([openInMemory(), ProgramReader.open()]);
   let told: QueryTables | undefined;
@@ -52,7 +52,7 @@ interface Statement {
   readonly bindingCount: number;
 }
 
-/** Without statements that are rewritten for this build of SQLite. */
+/** Returns the statements of the steps, without those that are rewritten for this build of SQLite. */
 function statementsOf(steps: readonly Step[]): Statement[] {
   return steps.flatMap(({ sql, bindings, steps: inner }) => {
     if (inner !== undefined) return statementsOf(inner);

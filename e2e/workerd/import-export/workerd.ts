@@ -1,4 +1,4 @@
-// workerd with its local storage in a directory: the class Mover, and the files of its objects.
+// Runs workerd with its local storage in a directory: the class Mover, and the files of its objects.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

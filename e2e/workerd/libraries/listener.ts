@@ -40,7 +40,7 @@ export class Listener {
     this.#socket.close(code);
   }
 
-  /** Waits until so many messages were heard. */
+  /** Waits until this many messages were heard. */
   async hears(count: number): Promise<void> {
     while (this.heard.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
   }

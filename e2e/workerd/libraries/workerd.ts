@@ -1,4 +1,4 @@
-// The same classes in real workerd.
+// Runs the classes in workerd.
 
 import type { Miniflare } from 'miniflare';
 import { startInWorkerd } from '../workerd.ts';

@@ -9,7 +9,7 @@ export type Request =
       readonly file: string;
       readonly name: string;
       readonly object: string;
-      /** The medium of all scenarios; null: the best one of the browser. */
+      /** The medium of all scenarios; null for the best one of the browser. */
       readonly medium: StorageMedium | null;
     };
 

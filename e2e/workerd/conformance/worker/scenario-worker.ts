@@ -33,7 +33,7 @@ const addressOf = (name: string) => ({
 });
 let host: Promise<BrowserHost> | undefined;
 const tools = loadTools();
-// Its rejection is an answer to requests, not news of its own.
+// Each request is answered with this error, so it needs no report of its own.
 tools.catch(() => {});
 
 self.addEventListener('message', async ({ data }: MessageEvent<Request>) => {

@@ -1,6 +1,6 @@
-// workerd as an implementation to run scenarios in: the native reference, started by miniflare.
+// Runs scenarios in workerd, the reference, which miniflare starts.
 //
-// It keeps its objects on disk, in a temporary folder that goes with it.
+// workerd keeps its objects on disk, in a temporary folder that is removed with it.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -32,14 +32,14 @@ export class Actors extends Actor<Cloudflare.Env> {
     ];
     const migrated = await this.storage.runMigrations();
     const columns = this.sql`PRAGMA table_info(things)`;
-    // It counts whole seconds, and arms no alarm for the second that has begun.
+    // The library counts whole seconds, and sets no alarm for the second that has begun.
     await this.alarms.schedule(1, 'onDue', ['first']);
     await this.alarms.schedule(1, 'onDue', ['second']);
     const scheduled = await this.alarms.getSchedules();
     while (this.#fired.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
     return {
       count: this.count,
-      // Its proxies are for its own use.
+      // Copy the settings, because their proxies are for the library's own use.
       settings: JSON.parse(JSON.stringify(this.settings)) as unknown,
       persisted: rows.map((row) => Object.entries(row)),
       migrated: migrated?.rowsWritten,

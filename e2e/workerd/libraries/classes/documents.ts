@@ -1,4 +1,4 @@
-// y-partyserver's base class: a shared Yjs document, which its sockets edit and the storage keeps.
+// Uses y-partyserver's base class: a shared Yjs document, which its sockets edit and the storage keeps.
 
 import type { Connection } from 'partyserver';
 import { YServer } from 'y-partyserver';

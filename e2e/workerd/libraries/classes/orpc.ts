@@ -1,4 +1,4 @@
-// oRPC inside an object: procedures with middleware and typed errors, over fetch, and an event iterator.
+// Uses oRPC inside an object: procedures with middleware and typed errors, over fetch, and an event iterator.
 
 import { DurableObject } from 'cloudflare:workers';
 import { createRouterClient, ORPCError, os } from '@orpc/server';

@@ -1,4 +1,4 @@
-// partyserver's base class, whose connections outlive the object's memory.
+// Uses partyserver's base class, whose connections outlive the object's memory.
 
 import { type Connection, Server } from 'partyserver';
 

@@ -1,4 +1,4 @@
-// workers-qb: a query builder over the SQL storage, with migrations.
+// Uses workers-qb: a query builder over the SQL storage, with migrations.
 
 import { DurableObject } from 'cloudflare:workers';
 import { DOQB } from 'workers-qb';

@@ -134,7 +134,7 @@ export class Stores extends DurableObject<{ Stores: DurableObjectNamespace<Store
     yield 2;
   }
 
-  /** One chain that awaits nothing again and again, and nobody else. */
+  /** Runs one chain of calls without other calls; it repeatedly awaits nothing. */
   async #alone(): Promise<string[]> {
     const seen: string[] = [];
     await stores.run('alone', async () => {

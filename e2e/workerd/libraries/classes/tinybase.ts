@@ -33,7 +33,7 @@ export class Bases extends DurableObject {
       const loading = create(read as never);
       await loading.load();
       await loading.destroy();
-      // Its objects have no prototype, which neither side clones.
+      // Copy the content, because neither side clones objects without a prototype.
       results[name] = JSON.parse(JSON.stringify(read.getContent()));
     }
     return results;
