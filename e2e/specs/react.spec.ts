@@ -75,7 +75,7 @@ test('[DRAFT10] each letter typed at 30 ms a key into a field of a live row stay
   await page.locator('#field').pressSequentially(sentence, { delay: 30 });
   await expect(page.locator('#field')).toHaveValue(sentence);
   await expect(page.locator('#state')).toHaveText(`saved ${sentence}`);
-  // The page shows what another writer has stored, and the cursor stays in the field.
+  // The field shows the text of another writer, and typing continues in it.
   await page.evaluate(async () => {
     const storage = await window.api.openStorage('field');
     await storage.sql.exec("UPDATE note SET text = 'Other'").ready;

@@ -27,7 +27,7 @@ export function capturedOn(Base: new (ctx: never, env: never) => ObjectBase) {
       try {
         this.ctx.storage.sql.exec(text).toArray();
       } catch {
-        // The statement was expected to fail.
+        // The statements before the failed one have taken effect.
       }
     }
 
