@@ -10,7 +10,7 @@ const PAGE = '/notes.html';
 /** Matches the script of the storage's worker. The benchmark's page has other workers and another build of SQLite. */
 const WORKER = /(^|\/)storage-worker-[^/]*\.js$/;
 
-const LINKED = [
+const LINKED_FILES = [
   { file: /(^|\/)page-client-[^/]*\.js$/, attrs: { rel: 'modulepreload' } },
   { file: WORKER, attrs: { rel: 'modulepreload' } },
   {
@@ -29,7 +29,7 @@ export function firstLoad(): Plugin {
         if (bundle === undefined || path !== PAGE) return [];
         const names = Object.keys(bundle);
         const worker = textOf(bundle[names.find((one) => WORKER.test(one)) ?? '']);
-        return LINKED.map(({ file, attrs }) => {
+        return LINKED_FILES.map(({ file, attrs }) => {
           const found = names.filter((one) => file.test(one));
           const name = found.find((one) => worker.includes(basename(one))) ?? found[0];
           if (name === undefined) throw new Error(`The build has no file ${file} to link.`);

@@ -32,7 +32,7 @@ const root = mkdtempSync(join(options.directory, 'engine-bench-'));
 const rows: Record<string, string | number>[] = [];
 
 /** Counts accesses to the files of a directory. */
-class Counted implements FileDirectory {
+class CountingDirectory implements FileDirectory {
   readonly #inner: FileDirectory;
   flushes = 0;
   logWrites = 0;
@@ -123,7 +123,7 @@ function report(what: string, value: string, bound: string): void {
 /** Commits of one 100-byte value, each flushed, against a bare write and flush of as many bytes. */
 async function commits(): Promise<void> {
   const count = 3000;
-  const directory = new Counted(directoryOf('commits'));
+  const directory = new CountingDirectory(directoryOf('commits'));
   const { files, db, close } = await open(directory);
   db.exec(CREATE);
   const upsert = db.prepare(UPSERT);
@@ -177,7 +177,7 @@ async function saves(): Promise<void> {
       void db.exec({ sql: UPSERT, bind: ['text', typed(i)] }),
   };
   for (const [name, save] of Object.entries(patterns)) {
-    const directory = new Counted(directoryOf(`save ${name}`));
+    const directory = new CountingDirectory(directoryOf(`save ${name}`));
     const { files, db, close } = await open(directory);
     db.exec(CREATE);
     db.exec('CREATE TABLE r(id INTEGER PRIMARY KEY, a TEXT, n)');

@@ -43,7 +43,7 @@ test('[TWO1] a class file of a wrangler project answers in a page as it does in 
 });
 
 const ASKED = [
-  { rule: 'TWO2', module: 'desk.ts', className: 'Desk', make: 'deskOf', ask: 'askAll' },
+  { rule: 'TWO2', module: 'desk.ts', className: 'Desk', make: 'deskClass', ask: 'askAll' },
   { rule: 'TWO3', module: 'line.ts', className: 'Line', make: 'lineOf', ask: 'callAll' },
   { rule: 'TWO4', module: 'post.ts', className: 'Post', make: 'postOf', ask: 'postAll' },
   {

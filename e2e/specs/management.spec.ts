@@ -33,12 +33,12 @@ test('[MG37] in a page the state outlives a reload', { tag: REST }, async ({ con
   const page = await openBlank(await context.newPage(), server);
   const made = await page.evaluate(async (module) => {
     const calls = [{ operation: 'POST /zones', body: { name: 'kept.example' } }];
-    return (await import(module)).fetched(calls);
+    return (await import(module)).fetchAnswers(calls);
   }, MODULE);
   expect(made).toMatchObject([{ success: true, result: { name: 'kept.example' } }]);
   await page.reload();
   const kept = await page.evaluate(async (module) => {
-    return (await import(module)).fetched([{ operation: 'GET /zones' }]);
+    return (await import(module)).fetchAnswers([{ operation: 'GET /zones' }]);
   }, MODULE);
   expect(kept).toMatchObject([{ result: [{ name: 'kept.example' }] }]);
 });

@@ -21,7 +21,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/shared/calls/http/body.ts contents': BY_OBJECT,
   'src/shared/calls/http/body.ts received': BY_OBJECT,
   'src/shared/calls/http/body.ts acceptsStreams': 'a fact about the engine, tested once',
-  'src/page/storage/objects-client.ts known': BY_OBJECT,
+  'src/page/storage/objects-client.ts sharedByConnection': BY_OBJECT,
   'src/shared/calls/io/async-frame.ts current': `${REALM}: the frame of the code that runs`,
   'src/shared/calls/io/async-frame.ts isFollowing': `${REALM}: whether its promises are followed`,
   'src/shared/calls/io/current-context.ts tasks': `${REALM}: whose task is running`,
@@ -29,7 +29,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/shared/calls/membrane/payload.ts lastNumber':
     'numbers must differ in all connections of a realm',
   'src/shared/calls/membrane/signal.ts received': BY_OBJECT,
-  'packages/testing/playwright/test-objects.ts known': BY_OBJECT,
+  'packages/testing/playwright/test-objects.ts objectsByContext': BY_OBJECT,
   'packages/adapters/observed/observed-live.ts lives':
     'facts about each handle, which it does not keep alive: components share live values',
   'src/shared/values/blob-bytes.ts thread': 'a thread of Node, started by the first Blob',

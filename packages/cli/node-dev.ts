@@ -42,14 +42,14 @@ export function devCommand({ serve, stopped }: DevSetup): Subcommand {
 }
 
 function optionsOf(args: readonly string[]): Omit<DevOptions, 'print'> {
-  const { port, env, ...options } = parsed(args);
+  const { port, env, ...options } = parseArguments(args);
   if (port !== undefined && (!/^\d+$/.test(port) || Number(port) > 65_535)) {
     throw new UsageError(`--port is "${port}"; it must be from 0 to 65535.`);
   }
   return { ...options, port: port === undefined ? undefined : Number(port), environment: env };
 }
 
-function parsed(args: readonly string[]) {
+function parseArguments(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],

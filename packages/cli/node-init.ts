@@ -82,7 +82,7 @@ export function initCommand(packageFolder: string): Subcommand {
 }
 
 function optionsOf(args: readonly string[]) {
-  const { values, positionals } = parsed(args);
+  const { values, positionals } = parseArguments(args);
   const [name, folder = name, ...others] = positionals;
   const known = `use one of: ${NAMES.join(', ')}; the folder comes after it`;
   if (name === undefined) throw new UsageError(`init: no example; ${known}.`);
@@ -93,7 +93,7 @@ function optionsOf(args: readonly string[]) {
   return { name, example: EXAMPLES[name]!, folder: folder!, spec: values.package };
 }
 
-function parsed(args: readonly string[]) {
+function parseArguments(args: readonly string[]) {
   try {
     const options = { package: { type: 'string' } } as const;
     return parseArgs({ args: [...args], allowPositionals: true, options });

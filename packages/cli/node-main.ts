@@ -4,7 +4,7 @@
 // Only the subcommands that read or run objects load SQLite.
 
 import { fileURLToPath } from 'node:url';
-import { runProgram, stopped } from '@ctx-storage/command-line/node-program';
+import { runProgram, untilStopped } from '@ctx-storage/command-line/node-program';
 import { MOVED } from './moved.ts';
 import { devCommand } from './node-dev.ts';
 import { initCommand } from './node-init.ts';
@@ -35,7 +35,7 @@ const dev = devCommand({
       };
     });
   },
-  stopped,
+  stopped: untilStopped,
 });
 
 const log = logCommand({

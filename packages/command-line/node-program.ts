@@ -22,7 +22,7 @@ export async function runProgram(program: CommandLine): Promise<void> {
 }
 
 /** Resolves when the user or the system asks this process to stop. */
-export function stopped(): Promise<void> {
+export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     process.once('SIGINT', () => resolve());
     process.once('SIGTERM', () => resolve());

@@ -8,17 +8,17 @@ const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
  * Returns the text in one line: each unprintable character becomes an escape such as `\u001b`, which JSON reads back.
  */
 export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, escaped);
+  return text.replace(UNPRINTABLE, escapeCharacter);
 }
 
 /** Escapes unprintable characters as `printable` does, but keeps line ends and tabs. */
 export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE, (character, offset: number) => {
     const isLineEnd = character === '\n' || (character === '\r' && text[offset + 1] === '\n');
-    return isLineEnd || character === '\t' ? character : escaped(character);
+    return isLineEnd || character === '\t' ? character : escapeCharacter(character);
   });
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

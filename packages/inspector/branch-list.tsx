@@ -2,7 +2,7 @@
 
 import type { StorageCommit } from '@ctx-storage/core/storage';
 import { useState } from 'preact/hooks';
-import { counted, timeText } from './text.ts';
+import { countText, timeText } from './text.ts';
 import type { InspectedBranches, ListedBranch } from './use-branches.ts';
 
 interface BranchListProps {
@@ -142,7 +142,7 @@ function sinceText(commits: readonly StorageCommit[], begun: number): string {
   if (begun === -1) return 'began before the commits above';
   const later = commits.length - 1 - begun;
   const since =
-    later === 0 ? 'nothing has changed here since' : `${counted(later, 'commit')} since`;
+    later === 0 ? 'nothing has changed here since' : `${countText(later, 'commit')} since`;
   return `began ${timeText(commits[begun]!.time)}, ${since}`;
 }
 

@@ -3,7 +3,7 @@
 import type { SqlStorageValue } from '@ctx-storage/core/storage';
 import { useState } from 'preact/hooks';
 import { type ChartPoint, chartColumns, chartPoints, ticksOf } from './chart-scale.ts';
-import { counted } from './text.ts';
+import { countText } from './text.ts';
 
 const WIDTH = 600;
 const HEIGHT = 180;
@@ -38,7 +38,7 @@ export function Chart({ columns, rows }: ChartProps) {
           </select>
         </label>
       )}
-      <Drawing points={points} label={`${columns[column]} of ${counted(points.length, 'row')}`} />
+      <Drawing points={points} label={`${columns[column]} of ${countText(points.length, 'row')}`} />
     </details>
   );
 }

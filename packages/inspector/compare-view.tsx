@@ -10,7 +10,7 @@ import type {
 import { type ChangeGroup, type Compared, excerpts, sizeOf, totalOf } from './compared.ts';
 import { cellText } from './grid.tsx';
 import { fingerprintOf, lineOf } from './stored-value.ts';
-import { counted, timeText } from './text.ts';
+import { countText, timeText } from './text.ts';
 
 export function CompareView({ compared }: { readonly compared: Compared }) {
   const { other, keys, tables, unnamed } = compared;
@@ -80,7 +80,7 @@ function Heading({ name, kind, group, noun }: HeadingProps) {
   const total = totalOf(group.count);
   const parts = (['added', 'changed', 'removed'] as const)
     .filter((part) => group.count[part] > 0)
-    .map((part) => `${counted(group.count[part], noun)} ${part}`);
+    .map((part) => `${countText(group.count[part], noun)} ${part}`);
   const left = total - group.shown.length;
   return (
     <h2>

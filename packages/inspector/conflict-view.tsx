@@ -11,7 +11,7 @@ import { useState } from 'preact/hooks';
 import { alarmText, keyText } from './compare-view.tsx';
 import { cellText } from './grid.tsx';
 import { fingerprintOf, lineOf } from './stored-value.ts';
-import { counted } from './text.ts';
+import { countText } from './text.ts';
 
 /** The maximum number of conflicts in `error.conflicts`. */
 const LISTED_MAX = 100;
@@ -39,7 +39,7 @@ export function ConflictView({ title, conflicts, decide, cancel }: ConflictViewP
   return (
     <section class="conflicts" aria-label="Conflicts">
       <h2>
-        {title}: {counted(conflicts.length, 'conflict')}
+        {title}: {countText(conflicts.length, 'conflict')}
         {hasUnlisted && ' or more'}
       </h2>
       <p>

@@ -8,7 +8,7 @@ import { Chart } from './chart.tsx';
 import { Grid } from './grid.tsx';
 import { rowsAsFile, saveFile } from './row-text.ts';
 import { SqlInput } from './sql-input.tsx';
-import { counted, durationText, errorText } from './text.ts';
+import { countText, durationText, errorText } from './text.ts';
 
 /** The most rows of a result that are read. */
 const ROWS_MAX = 10_000;
@@ -130,7 +130,7 @@ function Outcome({ result, goBack }: OutcomeProps) {
     <>
       <div class="actions">
         <span role="status">
-          {counted(rows.length, 'row')}
+          {countText(rows.length, 'row')}
           {hasMore && ' and more'}, {rowsRead} read, {rowsWritten} written,{' '}
           {durationText(durationMs)}
         </span>

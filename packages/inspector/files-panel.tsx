@@ -5,8 +5,8 @@ import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useEffect, useState } from 'preact/hooks';
 import { type GivenFiles, givenFiles } from './given-files.ts';
 import { type RowFormat, rowsAsFile, saveFile } from './row-text.ts';
-import { quoted, tablesOf } from './tables.ts';
-import { bytesText, counted, errorText } from './text.ts';
+import { quoteName, tablesOf } from './tables.ts';
+import { bytesText, countText, errorText } from './text.ts';
 
 const ACCEPTED = '.sqlite,.sqlite3,.db,.csv,.tsv,.txt,.json,.jsonl,.ndjson,-wal';
 
@@ -208,13 +208,13 @@ function SaveButtons({ storage, attempt, isBusy, setWork }: SaveButtonsProps) {
     const stop = () => controller.abort(new Error('Stopped.'));
     return attempt({ text: 'Reading…', share: null, stop }, async () => {
       const cursor = withSignal(storage, controller.signal).sql.exec(
-        `SELECT * FROM ${quoted(chosen)}`,
+        `SELECT * FROM ${quoteName(chosen)}`,
       );
       const blob = await rowsAsFile(
         format,
         () => cursor.columnNames,
         cursor.raw(),
-        (count) => setWork({ text: `Reading, ${counted(count, 'row')}…`, share: null, stop }),
+        (count) => setWork({ text: `Reading, ${countText(count, 'row')}…`, share: null, stop }),
       );
       saveFile(`${chosen}.${format}`, blob);
       return { text: `Saved, ${bytesText(blob.size)}.`, isFault: false, before: null };

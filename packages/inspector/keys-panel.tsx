@@ -3,7 +3,7 @@
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import { useMemo, useState } from 'preact/hooks';
 import { fingerprintOf, lineOf, parseLiteral } from './stored-value.ts';
-import { counted, errorText, leafText, typeText } from './text.ts';
+import { countText, errorText, leafText, typeText } from './text.ts';
 import { useChanges, useFollowed } from './use-followed.ts';
 import { ValueTree } from './value-tree.tsx';
 
@@ -113,7 +113,7 @@ export function KeysPanel({ storage }: { readonly storage: StorageHandle }) {
           <p class="empty">
             {entries.length === 0
               ? 'Nothing is stored here.'
-              : `Choose one of ${counted(entries.length, 'key')}.`}
+              : `Choose one of ${countText(entries.length, 'key')}.`}
           </p>
         )}
       </section>

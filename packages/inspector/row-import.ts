@@ -6,7 +6,7 @@
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import type { ImportedColumn } from './column-kind.ts';
 import type { RowFile, RowsRead } from './row-file.ts';
-import { quoted } from './tables.ts';
+import { quoteName } from './tables.ts';
 
 const BATCH_ROWS_MAX = 2000;
 /**
@@ -31,15 +31,15 @@ export class ImportFailure extends Error {
 
 /** Returns the statement that makes a table with these columns, unless there is a table of this name. */
 export function createStatement(table: string, columns: readonly ImportedColumn[]): string {
-  const declared = columns.map(({ name, kind }) => `${quoted(name)} ${kind}`.trim());
-  return `CREATE TABLE IF NOT EXISTS ${quoted(table)} (${declared.join(', ')})`;
+  const declared = columns.map(({ name, kind }) => `${quoteName(name)} ${kind}`.trim());
+  return `CREATE TABLE IF NOT EXISTS ${quoteName(table)} (${declared.join(', ')})`;
 }
 
 /** Returns the statement that inserts any number of rows, which are bound as one JSON text. */
 export function insertStatement(table: string, columns: readonly ImportedColumn[]): string {
-  const names = columns.map(({ name }) => quoted(name)).join(', ');
+  const names = columns.map(({ name }) => quoteName(name)).join(', ');
   const values = columns.map((_, index) => `value ->> ${index}`).join(', ');
-  return `INSERT INTO ${quoted(table)} (${names}) SELECT ${values} FROM json_each(?)`;
+  return `INSERT INTO ${quoteName(table)} (${names}) SELECT ${values} FROM json_each(?)`;
 }
 
 /**

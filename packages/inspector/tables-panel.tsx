@@ -14,7 +14,7 @@ import {
   updateQuery,
   valuesOf,
 } from './tables.ts';
-import { counted, errorText } from './text.ts';
+import { countText, errorText } from './text.ts';
 import { useChanges, useFollowed } from './use-followed.ts';
 
 const SCHEMA = "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE '\\_cf\\_%' ESCAPE '\\'";
@@ -131,7 +131,7 @@ function Rows({ storage, table }: RowsProps) {
             onInput={(event) => setChoice({ ...choice, filter: event.currentTarget.value })}
           />
         </label>
-        <span role="status">{counted(total.value?.[0]?.n ?? 0, 'row')}</span>
+        <span role="status">{countText(total.value?.[0]?.n ?? 0, 'row')}</span>
       </div>
       {error !== undefined && <p role="alert">{errorText(error)}</p>}
       {problem !== null && <p role="alert">{problem}</p>}

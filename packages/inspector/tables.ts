@@ -26,7 +26,7 @@ export interface Column {
   readonly type: string;
 }
 
-export function quoted(name: string): string {
+export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
@@ -53,10 +53,10 @@ async function describeTable(
 ): Promise<Table> {
   const columns = await source.sql
     .exec<{ name: string; type: string; pk: number; hidden: number }>(
-      `PRAGMA table_xinfo(${quoted(name)})`,
+      `PRAGMA table_xinfo(${quoteName(name)})`,
     )
     .toArray();
-  const primary = columns.filter(({ pk }) => pk > 0).map((column) => quoted(column.name));
+  const primary = columns.filter(({ pk }) => pk > 0).map((column) => quoteName(column.name));
   const keys = isView ? [] : hasNoRowid ? primary : freeRowNumberName(columns);
   return {
     name,
@@ -84,14 +84,14 @@ function condition(table: Table, { filter }: Choice): { where: string; bindings:
   if (filter === '') return { where: '', bindings: [] };
   const columns = table.columns.slice(0, 50);
   const tests = columns.map(
-    ({ name }) => `instr(lower(CAST(${quoted(name)} AS TEXT)), lower(?1)) > 0`,
+    ({ name }) => `instr(lower(CAST(${quoteName(name)} AS TEXT)), lower(?1)) > 0`,
   );
   return { where: ` WHERE ${tests.join(' OR ')}`, bindings: [filter] };
 }
 
 export function countQuery(table: Table, choice: Choice): readonly [string, ...string[]] {
   const { where, bindings } = condition(table, choice);
-  return [`SELECT count(*) AS n FROM ${quoted(table.name)}${where}`, ...bindings];
+  return [`SELECT count(*) AS n FROM ${quoteName(table.name)}${where}`, ...bindings];
 }
 
 /** Returns the query for `count` rows from `first`. It selects the columns, then the keys. */
@@ -102,12 +102,12 @@ export function rowsQuery(
   count: number,
 ): readonly [string, ...string[]] {
   const { where, bindings } = condition(table, choice);
-  const columns = [...table.columns.map(({ name }) => quoted(name)), ...selectKeys(table)].join(
+  const columns = [...table.columns.map(({ name }) => quoteName(name)), ...selectKeys(table)].join(
     ', ',
   );
   const order = orderOf(table, choice);
   return [
-    `SELECT ${columns} FROM ${quoted(table.name)}${where}${order} LIMIT ${count} OFFSET ${first}`,
+    `SELECT ${columns} FROM ${quoteName(table.name)}${where}${order} LIMIT ${count} OFFSET ${first}`,
     ...bindings,
   ];
 }
@@ -125,7 +125,7 @@ function keyName(_key: string, index: number): string {
 
 function selectKeys(table: Table): string[] {
   return table.keys.map(
-    (key, index) => `${exactKey(table, key)} AS ${quoted(keyName(key, index))}`,
+    (key, index) => `${exactKey(table, key)} AS ${quoteName(keyName(key, index))}`,
   );
 }
 
@@ -134,7 +134,7 @@ function selectKeys(table: Table): string[] {
  * the integer.
  */
 function exactKey({ columns }: Table, key: string): string {
-  const column = columns.find(({ name }) => quoted(name) === key);
+  const column = columns.find(({ name }) => quoteName(name) === key);
   // SQLite gives a column integer affinity if its type contains "int". Other columns do not compare a text as an
   // integer.
   if (column !== undefined && !/int/i.test(column.type)) return key;
@@ -142,18 +142,19 @@ function exactKey({ columns }: Table, key: string): string {
 }
 
 function orderOf(table: Table, { sort }: Choice): string {
-  const terms = sort === null ? [] : [`${quoted(sort.column)}${sort.isDescending ? ' DESC' : ''}`];
+  const terms =
+    sort === null ? [] : [`${quoteName(sort.column)}${sort.isDescending ? ' DESC' : ''}`];
   const all = [...terms, ...table.keys];
   return all.length === 0 ? '' : ` ORDER BY ${all.join(', ')}`;
 }
 
 /** Returns the query that changes one cell. Its bindings are the value, then the keys. */
 export function updateQuery(table: Table, column: string): string {
-  return `UPDATE ${quoted(table.name)} SET ${quoted(column)} = ? WHERE ${rowCondition(table)}`;
+  return `UPDATE ${quoteName(table.name)} SET ${quoteName(column)} = ? WHERE ${rowCondition(table)}`;
 }
 
 export function deleteQuery(table: Table): string {
-  return `DELETE FROM ${quoted(table.name)} WHERE ${rowCondition(table)}`;
+  return `DELETE FROM ${quoteName(table.name)} WHERE ${rowCondition(table)}`;
 }
 
 function rowCondition(table: Table): string {

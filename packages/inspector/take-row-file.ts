@@ -3,7 +3,7 @@
 import type { StorageHandle } from '@ctx-storage/core/storage';
 import { checkRowFile } from './row-file.ts';
 import { ImportFailure, importRows } from './row-import.ts';
-import { counted, errorText } from './text.ts';
+import { countText, errorText } from './text.ts';
 
 export interface Taken {
   readonly text: string;
@@ -35,7 +35,7 @@ export async function takeRowFile(
         count / Math.max(1, rowCount),
       ),
     );
-    const text = `${counted(written, 'row')} of ${file.name} are in the table ${table}.`;
+    const text = `${countText(written, 'row')} of ${file.name} are in the table ${table}.`;
     return { text, isFault: false, before };
   } catch (error) {
     if (!(error instanceof ImportFailure)) throw error;
@@ -44,7 +44,7 @@ export async function takeRowFile(
       ? ''
       : ` Line ${line.toLocaleString('en')} and those after it are missing.`;
     return {
-      text: `${errorText(cause)} ${counted(rowsWritten, 'row')} of ${rowCount.toLocaleString('en')} were written to ${table}.${place}`,
+      text: `${errorText(cause)} ${countText(rowsWritten, 'row')} of ${rowCount.toLocaleString('en')} were written to ${table}.${place}`,
       isFault: true,
       before: (await storage.getCurrentBookmark()) === before ? null : before,
     };

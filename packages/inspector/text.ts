@@ -7,7 +7,7 @@ const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
 /** Returns a number with its noun: "1 row", "2,000 rows". */
-export function counted(value: number, noun: string): string {
+export function countText(value: number, noun: string): string {
   return `${count.format(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 

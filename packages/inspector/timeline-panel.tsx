@@ -8,7 +8,7 @@ import { BranchList } from './branch-list.tsx';
 import { CompareView } from './compare-view.tsx';
 import { type Compared, compare } from './compared.ts';
 import { ConflictView } from './conflict-view.tsx';
-import { bytesText, counted, errorText, timeText } from './text.ts';
+import { bytesText, countText, errorText, timeText } from './text.ts';
 import type { InspectedBranches, ListedBranch } from './use-branches.ts';
 import { useCommits } from './use-commits.ts';
 import { revertOf, useMerging } from './use-merging.ts';
@@ -289,7 +289,7 @@ function Waiting({ problem }: { readonly problem: string | null }) {
 }
 
 function describe({ time, bytes, pages, isRestore, by }: StorageCommit): string {
-  const facts = `${timeText(time)}, ${bytesText(bytes)} in the log, ${counted(pages, 'page')}`;
+  const facts = `${timeText(time)}, ${bytesText(bytes)} in the log, ${countText(pages, 'page')}`;
   return `${facts}${isRestore ? ', went back' : ''}${by === undefined ? '' : `, ${authorText(by)}`}`;
 }
 

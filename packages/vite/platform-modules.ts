@@ -11,11 +11,11 @@ import type { NodeApis } from './node-apis.ts';
 
 type Entries = ReadonlyMap<string, string>;
 
-const OF_CLOUDFLARE: Entries = new Map([
+const CLOUDFLARE_MODULES: Entries = new Map([
   ['cloudflare:email', 'ctx-storage/worker/cloudflare-email'],
 ]);
 
-const OF_NODE: Entries = new Map([
+const NODE_MODULES: Entries = new Map([
   ['async_hooks', 'ctx-storage/worker/async-hooks'],
   ['diagnostics_channel', 'ctx-storage/worker/diagnostics-channel'],
 ]);
@@ -24,8 +24,8 @@ const OF_NODE: Entries = new Map([
 export const HERE = 'ctx-storage';
 
 /** Pre-bundling leaves imports of these to the modules here. */
-export const CLOUDFLARE_NAMES = [...OF_CLOUDFLARE.keys()];
-export const NODE_NAMES = [...OF_NODE.keys()].flatMap((name) => [name, `node:${name}`]);
+export const CLOUDFLARE_NAMES = [...CLOUDFLARE_MODULES.keys()];
+export const NODE_NAMES = [...NODE_MODULES.keys()].flatMap((name) => [name, `node:${name}`]);
 
 /** The package that has the other modules of Node, as files `node/…`. */
 export const UNENV = 'unenv';
@@ -34,20 +34,20 @@ export const UNENV_VERSION = '2.0.0-rc.24';
 /** The other modules of Node that a program has. */
 export function nodeNames(apis: NodeApis): string[] {
   if (apis === 'none') return [];
-  const names = builtinModules.filter((name) => !OF_NODE.has(name) && !name.startsWith('_'));
+  const names = builtinModules.filter((name) => !NODE_MODULES.has(name) && !name.startsWith('_'));
   const prefixed = names.map((name) => `node:${name}`);
   return apis === 'all' ? [...prefixed, ...names] : prefixed;
 }
 
 /** `workerEntry` replaces `cloudflare:workers`; modules are resolved from `importer`. */
 export function platformModules(workerEntry: string, importer: () => string): Plugin {
-  const cloudflare: Entries = new Map([...OF_CLOUDFLARE, ['cloudflare:workers', workerEntry]]);
+  const cloudflare: Entries = new Map([...CLOUDFLARE_MODULES, ['cloudflare:workers', workerEntry]]);
   return {
     name: 'ctx-storage:platform-modules',
     enforce: 'pre',
     resolveId(id) {
       const isBrowser = this.environment.config.consumer === 'client';
-      const node = isBrowser ? OF_NODE.get(id.replace(/^node:/, '')) : undefined;
+      const node = isBrowser ? NODE_MODULES.get(id.replace(/^node:/, '')) : undefined;
       const entry = cloudflare.get(id) ?? node;
       return entry === undefined ? null : this.resolve(entry, importer(), { skipSelf: true });
     },
@@ -72,7 +72,7 @@ export function nodeModules(
     async resolveId(id, from) {
       if (this.environment.config.consumer !== 'client') return null;
       const name = id.replace(/^node:/, '');
-      const isNamed = id.startsWith('node:') && !OF_NODE.has(name);
+      const isNamed = id.startsWith('node:') && !NODE_MODULES.has(name);
       if (nodeNames(apis()).includes(id)) {
         const resolve = (file: string) => this.resolve(file, importer(), { skipSelf: true });
         const found = await resolve(`${UNENV}/node/${name}`);

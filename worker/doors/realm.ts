@@ -3,7 +3,7 @@
 export { ByteChannel } from '../realm/globals/byte-channel.ts';
 export { installDate } from '../realm/globals/timers.ts';
 export { DurableObject, WorkerEntrypoint } from '../realm/library/base-classes.ts';
-export { provided } from '../realm/library/provided.ts';
+export { latestProvided } from '../realm/library/provided.ts';
 export { appOf, provideEnv, provideMore } from '../realm/library/provided-env.ts';
 export { env, exports } from '../realm/library/running-object.ts';
 export { wholeRealm } from '../realm/modules/whole-realm.ts';

@@ -77,24 +77,29 @@ export class MessageGrammar {
     return this.#damaged(
       draws.pick([
         { type },
-        { type, worker: this.#weird(), client: this.#weird(), connection: this.#weird() },
-        { type, worker: draws.pick(['leader', 'other']), by: this.#weird() },
-        { type, worker: 'other', deployment: this.#weird(), version: this.#weird() },
-        this.#weird(),
+        {
+          type,
+          worker: this.#unusualValue(),
+          client: this.#unusualValue(),
+          connection: this.#unusualValue(),
+        },
+        { type, worker: draws.pick(['leader', 'other']), by: this.#unusualValue() },
+        { type, worker: 'other', deployment: this.#unusualValue(), version: this.#unusualValue() },
+        this.#unusualValue(),
       ]),
     );
   }
 
   #parameters(operation: Operation, sessions: readonly number[]): unknown[] {
     const draws = this.#draws;
-    const session = draws.chance(0.8) ? draws.pick([...sessions, 0]) : this.#weird();
+    const session = draws.chance(0.8) ? draws.pick([...sessions, 0]) : this.#unusualValue();
     switch (operation) {
       case 'open':
         return [draws.chance(0.5) ? this.#object : this.#address()];
       case 'execute':
         return [session, draws.times(draws.below(4), () => this.#call())];
       case 'close':
-        return [draws.chance(0.2) ? session : this.#weird()];
+        return [draws.chance(0.2) ? session : this.#unusualValue()];
       case 'classes':
         return [];
       case 'call':
@@ -111,9 +116,9 @@ export class MessageGrammar {
             { op: 'delete', address: this.#address() },
             { op: 'now' },
             { op: 'resume' },
-            { op: 'set', timeMs: this.#weird() },
+            { op: 'set', timeMs: this.#unusualValue() },
             { op: 'advance', durationMs: draws.pick([0, -1, Number.NaN, 'x', null]) },
-            { op: this.#weird() },
+            { op: this.#unusualValue() },
           ]),
         ];
       case 'ask':
@@ -128,7 +133,7 @@ export class MessageGrammar {
             { op: 'get', path: ['constructor'] },
             { op: draws.pick(['pull', 'close', 'wait']) },
             { op: draws.pick(['cancel', 'write', 'abort']), payload: this.#bytes() },
-            { op: this.#weird() },
+            { op: this.#unusualValue() },
           ]),
         ];
       case 'release':
@@ -150,7 +155,7 @@ export class MessageGrammar {
         op: 'list',
         range: { start: null, end: null, limit: draws.below(5), reverse: false },
       }),
-      () => ({ op: 'list', range: this.#weird() }),
+      () => ({ op: 'list', range: this.#unusualValue() }),
       () => ({ op: draws.pick(['deleteAll', 'deleteAlarm']), unconfirmed }),
       () => ({
         op: draws.pick([
@@ -166,20 +171,29 @@ export class MessageGrammar {
       () => ({
         op: 'exec',
         query: 'SELECT ? AS __proto__',
-        bindings: [this.#weird()],
+        bindings: [this.#unusualValue()],
         rowCount: 10,
       }),
-      () => ({ op: 'exec', query: this.#weird(), bindings: [], rowCount: this.#weird() }),
+      () => ({
+        op: 'exec',
+        query: this.#unusualValue(),
+        bindings: [],
+        rowCount: this.#unusualValue(),
+      }),
       () => ({ op: draws.pick(['rows', 'closeCursor']), cursor: draws.below(9), rowCount: 5 }),
       () => ({ op: draws.pick(['commit', 'rollback']), txn: draws.below(9) }),
-      () => ({ op: 'get', keys: ['k'], txn: this.#weird() }),
-      () => ({ op: draws.pick(['getBookmarkForTime']), timeMs: this.#weird() }),
-      () => ({ op: 'onNextSessionRestoreBookmark', bookmark: this.#weird() }),
+      () => ({ op: 'get', keys: ['k'], txn: this.#unusualValue() }),
+      () => ({ op: draws.pick(['getBookmarkForTime']), timeMs: this.#unusualValue() }),
+      () => ({ op: 'onNextSessionRestoreBookmark', bookmark: this.#unusualValue() }),
       () => ({ op: 'importDatabase', database: this.#bytes(), wal: null }),
-      () => ({ op: 'restore', bookmark: draws.pick([this.#weird(), null]), timeMs: this.#weird() }),
-      () => ({ op: 'abort', reason: this.#weird() }),
+      () => ({
+        op: 'restore',
+        bookmark: draws.pick([this.#unusualValue(), null]),
+        timeMs: this.#unusualValue(),
+      }),
+      () => ({ op: 'abort', reason: this.#unusualValue() }),
       () => ({ op: draws.pick(['toString', '__proto__', 'constructor', '', 'drop']) }),
-      () => this.#weird(),
+      () => this.#unusualValue(),
     ])();
   }
 
@@ -191,7 +205,7 @@ export class MessageGrammar {
       { op: 'call', path, payload: this.#bytes() },
       { op: 'get', path },
       { op: 'fetch', payload: this.#bytes() },
-      { op: this.#weird() },
+      { op: this.#unusualValue() },
     ]);
   }
 
@@ -201,7 +215,7 @@ export class MessageGrammar {
     return {
       className: draws.pick([null, 'Counter', 'None', '__proto__', 'constructor']),
       id: draws.pick([id, '', '../../etc', id.slice(1), id.toUpperCase()]),
-      ...(draws.chance(0.3) && { name: this.#weird() }),
+      ...(draws.chance(0.3) && { name: this.#unusualValue() }),
     };
   }
 
@@ -226,9 +240,9 @@ export class MessageGrammar {
     return draws.pick<unknown>([
       [id, path, []],
       [id, path, ['return 1']],
-      [id, 'open', this.#weird()],
-      [id, this.#weird(), []],
-      [this.#weird(), 'classes', []],
+      [id, 'open', this.#unusualValue()],
+      [id, this.#unusualValue(), []],
+      [this.#unusualValue(), 'classes', []],
       [id, 'classes'],
       [id, 'classes', [], []],
       { id, type: 'SET', path, value: { type: 'RAW', value: 'hostile' } },
@@ -238,14 +252,14 @@ export class MessageGrammar {
       { id, type: 'ENDPOINT', path },
       { id, type: 'RELEASE' },
       this.control(),
-      this.#weird(),
+      this.#unusualValue(),
     ]);
   }
 
   /** Returns the value with a few parts replaced, at any depth. */
   #damaged(value: unknown): unknown {
     const draws = this.#draws;
-    if (draws.chance(0.12)) return this.#weird();
+    if (draws.chance(0.12)) return this.#unusualValue();
     if (Array.isArray(value)) return value.map((inner) => this.#damaged(inner));
     if (value !== null && typeof value === 'object' && !ArrayBuffer.isView(value)) {
       const members = Object.entries(value).filter(() => draws.chance(0.93));
@@ -254,7 +268,7 @@ export class MessageGrammar {
     return value;
   }
 
-  #weird(): unknown {
+  #unusualValue(): unknown {
     const draws = this.#draws;
     return draws.pick<unknown>([
       null,

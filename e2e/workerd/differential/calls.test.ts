@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { DurableObject, RpcStub, RpcTarget } from '../../../worker/start/entries/node-objects.ts';
-import { askAll, deskOf } from './desk.ts';
+import { askAll, deskClass } from './desk.ts';
 import { disposalOf, disposeAll } from './disposal.ts';
 import { askByWorker, askInNode } from './in-node.ts';
 import { askInWorkerd } from './in-workerd.ts';
@@ -19,8 +19,8 @@ const bases = { DurableObject, RpcStub, RpcTarget } as never;
 
 describe('calls', async () => {
   const [there, here] = await Promise.all([
-    askInWorkerd({ module: 'desk.ts', className: 'Desk', make: 'deskOf', ask: 'askAll' }),
-    askInNode('Desk', deskOf(bases), askAll),
+    askInWorkerd({ module: 'desk.ts', className: 'Desk', make: 'deskClass', ask: 'askAll' }),
+    askInNode('Desk', deskClass(bases), askAll),
   ]);
   test.for(Object.keys(there))('[TWO2] %s', (what) => {
     expect(here[what]).toEqual(there[what]);

@@ -8,7 +8,7 @@ interface Bases {
 }
 
 /** The class `Desk`. */
-export function deskOf({ DurableObject, RpcTarget, RpcStub }: Bases) {
+export function deskClass({ DurableObject, RpcTarget, RpcStub }: Bases) {
   class Drawer extends RpcTarget {
     readonly own: number;
     #count: number;

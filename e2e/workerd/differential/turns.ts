@@ -9,7 +9,7 @@ interface Bases {
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 type Untyped = any;
 
-const FAR_MS = 4_000_000_000_000;
+const FAR_FUTURE_MS = 4_000_000_000_000;
 
 /** The writes of a call, in each order. */
 const ORDERS = ['row key alarm', 'row alarm key', 'key row alarm', 'alarm row key', 'sync key row'];
@@ -60,7 +60,7 @@ export function turnsOf({ DurableObject }: Bases) {
           count('entry'),
           count('told'),
           kv.get('n') ?? 0,
-          alarm === null ? 0 : alarm - FAR_MS,
+          alarm === null ? 0 : alarm - FAR_FUTURE_MS,
         ]);
     }
 
@@ -73,7 +73,7 @@ export function turnsOf({ DurableObject }: Bases) {
     #write(step: string, n: number) {
       const { storage } = this.ctx;
       if (step === 'key') storage.kv.put('n', n);
-      else if (step === 'alarm') void storage.setAlarm(FAR_MS + n);
+      else if (step === 'alarm') void storage.setAlarm(FAR_FUTURE_MS + n);
       else if (step === 'row') storage.sql.exec('INSERT INTO entry VALUES(?)', n);
       else {
         storage.transactionSync(() => storage.sql.exec('INSERT INTO entry VALUES(?)', n));

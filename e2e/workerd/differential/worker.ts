@@ -9,7 +9,7 @@ import {
   serve,
   WorkerEntrypoint,
 } from '../../../worker/start/entries/objects.ts';
-import { deskOf } from './desk.ts';
+import { deskClass } from './desk.ts';
 import { OTHER_ENV, otherOf, SERVICES, workerOf } from './entries.ts';
 import { facetOf, innerOf } from './facet.ts';
 import { htmlRewriterAll } from './html-rewriter.ts';
@@ -38,7 +38,7 @@ class Html extends WorkerEntrypoint {
 
 serve(
   {
-    Desk: deskOf(bases),
+    Desk: deskClass(bases),
     Facet: facetOf(bases),
     Lobby,
     Line: lineOf(bases),

@@ -40,11 +40,13 @@ function migrationsOf(files: MigrationFiles): Migration<MigratableStorage>[] {
   const journal = Object.keys(files).find((each) => each.endsWith(JOURNAL));
   const folderTexts = textsInFolders(files);
   if (journal !== undefined && folderTexts.size > 0) {
-    throw invalid(`the files have ${journal}, and folders of drizzle-kit 1; run drizzle-kit up`);
+    throw invalidMigrations(
+      `the files have ${journal}, and folders of drizzle-kit 1; run drizzle-kit up`,
+    );
   }
   const texts = journal === undefined ? folderTexts : textsOfJournal(files, journal);
   if (texts.size === 0 && journal === undefined) {
-    throw invalid(`the files have neither ${JOURNAL} nor folders with a migration.sql`);
+    throw invalidMigrations(`the files have neither ${JOURNAL} nor folders with a migration.sql`);
   }
   return [...texts].map(([name, text]) => ({
     name,
@@ -57,7 +59,7 @@ function textsOfJournal(files: MigrationFiles, path: string): Map<string, string
   const named = parseJournal(files[path]!, path).map((name): [string, string] => {
     const text = files[`${folder}${name}.sql`];
     if (text === undefined)
-      throw invalid(`${folder}${name}.sql is missing, which the journal names`);
+      throw invalidMigrations(`${folder}${name}.sql is missing, which the journal names`);
     return [name, text];
   });
   return new Map(named);
@@ -79,7 +81,7 @@ function textsInFolders(files: MigrationFiles): Map<string, string> {
   const [first] = found;
   const other = found.find(({ folder }) => !folder.startsWith(first!.folder));
   if (other !== undefined) {
-    throw invalid(
+    throw invalidMigrations(
       `${first!.folder} and ${other.folder} both have migrations; give the files of one folder`,
     );
   }
@@ -92,7 +94,7 @@ function parseJournal(journal: string, path: string): string[] {
     const { entries } = JSON.parse(journal) as { entries: { tag: string }[] };
     return entries.map(({ tag }) => tag);
   } catch (cause) {
-    throw invalid(`${path} is not a journal of drizzle-kit`, { cause });
+    throw invalidMigrations(`${path} is not a journal of drizzle-kit`, { cause });
   }
 }
 
@@ -132,6 +134,6 @@ async function checkRowsStay(storage: MigratableStorage, text: string): Promise<
   }
 }
 
-function invalid(fact: string, options?: ErrorOptions): Error {
+function invalidMigrations(fact: string, options?: ErrorOptions): Error {
   return storageError('INVALID_ARGUMENT', `migrate: ${fact}.`, options);
 }

@@ -187,30 +187,32 @@ function conflictError(
 }
 
 function checkMigrations(migrations: unknown): void {
-  if (!Array.isArray(migrations)) throw invalid('takes an array of { name, up }');
+  if (!Array.isArray(migrations)) throw invalidMigrations('takes an array of { name, up }');
   const names = new Set<string>();
   for (const [index, migration] of migrations.entries()) {
     const { name, up, breaking = false } = (migration ?? {}) as Record<string, unknown>;
     if (typeof name !== 'string' || name === '') {
-      throw invalid(`migration ${index + 1} has no name, which must be a text`);
+      throw invalidMigrations(`migration ${index + 1} has no name, which must be a text`);
     }
     // SQLite would store another text for such a name, so the next call would not find the migration.
     if (!name.isWellFormed()) {
-      throw invalid(
+      throw invalidMigrations(
         `migration ${index + 1} has a lone surrogate in its name, which SQLite cannot store`,
       );
     }
     if (typeof up !== 'string' && typeof up !== 'function') {
-      throw invalid(`"${name}" has no \`up\`, which is SQL or a function`);
+      throw invalidMigrations(`"${name}" has no \`up\`, which is SQL or a function`);
     }
     if (!['boolean', 'number', 'string'].includes(typeof breaking) || breaking === '') {
-      throw invalid(`"${name}" has a \`breaking\` that is neither true nor the name of a build`);
+      throw invalidMigrations(
+        `"${name}" has a \`breaking\` that is neither true nor the name of a build`,
+      );
     }
-    if (names.has(name)) throw invalid(`two migrations are called "${name}"`);
+    if (names.has(name)) throw invalidMigrations(`two migrations are called "${name}"`);
     names.add(name);
   }
 }
 
-function invalid(fact: string): Error {
+function invalidMigrations(fact: string): Error {
   return storageError('INVALID_ARGUMENT', `migrate: ${fact}.`);
 }

@@ -25,15 +25,15 @@ const PAUSE_MS = 100;
 export function undoStack(storage: StorageHandle, options: UndoOptions = {}): UndoStack {
   const { groupMs = 0, depth = DEPTH_DEFAULT, filter = () => true } = options;
   mustBeHandle('undoStack', storage);
-  if (!(groupMs >= 0)) throw invalid(`groupMs is a number from 0, not ${String(groupMs)}`);
+  if (!(groupMs >= 0)) throw invalidOptions(`groupMs is a number from 0, not ${String(groupMs)}`);
   if (!(Number.isInteger(depth) && depth >= 1 && depth <= DEPTH_MAX)) {
-    throw invalid(`depth is an integer from 1 to ${DEPTH_MAX}, not ${String(depth)}`);
+    throw invalidOptions(`depth is an integer from 1 to ${DEPTH_MAX}, not ${String(depth)}`);
   }
-  if (typeof filter !== 'function') throw invalid('filter is a function');
+  if (typeof filter !== 'function') throw invalidOptions('filter is a function');
   const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS));
   return new CommitStack(storage, { groupMs, depth, filter, pause });
 }
 
-function invalid(fact: string): Error {
+function invalidOptions(fact: string): Error {
   return storageError('INVALID_ARGUMENT', `undoStack: ${fact}.`);
 }

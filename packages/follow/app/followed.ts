@@ -122,24 +122,24 @@ class Status extends EventTarget implements FollowedStatus {
   }
 
   async read(): Promise<FollowState> {
-    this.#show(await this.#asked({ kind: 'state', after: 0 }));
+    this.#show(await this.#askObject({ kind: 'state', after: 0 }));
     return this.#state;
   }
 
   refusals(): Promise<readonly FollowRefusal[]> {
-    return this.#asked({ kind: 'refusals' });
+    return this.#askObject({ kind: 'refusals' });
   }
 
   async dismiss({ n }: Pick<FollowRefusal, 'n'>): Promise<void> {
-    await this.#asked({ kind: 'dismiss', n });
+    await this.#askObject({ kind: 'dismiss', n });
   }
 
   async retry({ n }: Pick<FollowRefusal, 'n'>): Promise<void> {
-    await this.#asked({ kind: 'retry', n });
+    await this.#askObject({ kind: 'retry', n });
   }
 
   forget(): Promise<readonly FollowRefusal[]> {
-    return this.#asked({ kind: 'forget' });
+    return this.#askObject({ kind: 'forget' });
   }
 
   override addEventListener(...args: Parameters<EventTarget['addEventListener']>): void {
@@ -163,7 +163,7 @@ class Status extends EventTarget implements FollowedStatus {
       while (this.#listeners.size > 0) {
         try {
           const { version, ...state } = await askThroughLosses(() =>
-            this.#asked({ kind: 'state', after }),
+            this.#askObject({ kind: 'state', after }),
           );
           after = version;
           pauseMs = PAUSE_MS;
@@ -190,7 +190,7 @@ class Status extends EventTarget implements FollowedStatus {
     this.dispatchEvent(new Event('change'));
   }
 
-  #asked<A extends FollowAsk>(ask: A): Promise<FollowAnswers[A['kind']]> {
+  #askObject<A extends FollowAsk>(ask: A): Promise<FollowAnswers[A['kind']]> {
     return this.#ask(this.#address, ask);
   }
 }

@@ -71,8 +71,9 @@ export function readSchema(sql: OwnSql): Schema {
     ...string[],
   ][]) {
     if (sql.isOwn(name!)) continue;
-    if (name!.toLowerCase().startsWith(OWN_PREFIX)) throw reserved(type, name!);
-    if (kinds.get(table!)?.kind === 'virtual') throw unsupported(`table ${name} is virtual`);
+    if (name!.toLowerCase().startsWith(OWN_PREFIX)) throw reservedNameError(type, name!);
+    if (kinds.get(table!)?.kind === 'virtual')
+      throw unsupportedTableError(`table ${name} is virtual`);
     objects.push({ type, name: name!, sql: text! });
     if (type === 'table') tables.set(name!, tableOf(sql, name!, text!, kinds.get(name!)?.wr === 1));
   }
@@ -102,7 +103,7 @@ function tableOf(sql: OwnSql, name: string, text: string, isWithoutRowid: boolea
   const sentColumns = isRowidSeparate ? [columnOf(keys[0]!, 'INTEGER'), ...columns] : columns;
   const excessColumns = sentColumns.length + keys.length + 1 - RESULT_COLUMNS_MAX;
   if (excessColumns > 0) {
-    throw unsupported(
+    throw unsupportedTableError(
       `${name} has ${columns.length} columns, at most ${columns.length - excessColumns}: a statement reads them with the row's key`,
     );
   }
@@ -130,7 +131,7 @@ function keysOf(
     .map(([name]) => name);
   if (isWithoutRowid) {
     if (keys.length <= KEY_COLUMNS_MAX) return keys;
-    throw unsupported(
+    throw unsupportedTableError(
       `the primary key of ${table}, which is WITHOUT ROWID, has ${keys.length} columns, at most ${KEY_COLUMNS_MAX}`,
     );
   }
@@ -138,7 +139,7 @@ function keysOf(
   const names = new Set(info.map(([name]) => name.toLowerCase()));
   const rowid = ROWID_NAMES.find((name) => !names.has(name));
   if (rowid !== undefined) return [rowid];
-  throw unsupported(
+  throw unsupportedTableError(
     `${table} has columns with all three names of the rowid, and no INTEGER PRIMARY KEY`,
   );
 }
@@ -148,7 +149,7 @@ function uniqueOf(sql: OwnSql, table: string, index: string): UniqueIndex {
   return {
     columns: (columns as [string | null, string][]).map(([name, collation]) => {
       if (name !== null) return { name, collation };
-      throw unsupported(`the unique index ${index} of ${table} is over an expression`);
+      throw unsupportedTableError(`the unique index ${index} of ${table} is over an expression`);
     }),
   };
 }
@@ -186,7 +187,7 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-function unsupported(fact: string): Error {
+function unsupportedTableError(fact: string): Error {
   return storageError(
     'FOLLOW_UNSUPPORTED',
     `followable: ${fact}: its changes cannot be noted, so followers would not see them; change the table, or do not make ` +
@@ -194,7 +195,7 @@ function unsupported(fact: string): Error {
   );
 }
 
-function reserved(type: string, name: string): Error {
+function reservedNameError(type: string, name: string): Error {
   return storageError(
     'FOLLOW_UNSUPPORTED',
     `followable: the ${type} ${name} has a name that begins with ${OWN_PREFIX}, as the tables of followable() do; choose another name.`,

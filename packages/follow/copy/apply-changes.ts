@@ -18,7 +18,7 @@ import { bytesOfText } from '../changes/exact-text.ts';
 const SCHEMA_SQL =
   "SELECT name, sql FROM sqlite_master WHERE type = ?1 AND sql IS NOT NULL AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' " +
   "AND name NOT LIKE '\\_follow\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
-const HAS_SEQUENCES = "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'";
+const SELECT_SEQUENCE_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'";
 /** The order in which the kinds are dropped: those that depend on others come first. */
 const DROP_ORDER = ['view', 'trigger', 'index', 'table'] as const;
 const CREATE_ORDER = ['table', 'index', 'view', 'trigger'] as const;
@@ -95,7 +95,7 @@ function dropUnwanted(database: Database, wanted: readonly SchemaEntry[]): void 
   for (const type of DROP_ORDER) {
     for (const { name, sql } of objectsOf(database, type)) {
       if (!wantedTexts.has(`${type} ${name} ${sql}`)) {
-        database.exec(`DROP ${type} IF EXISTS ${quoted(name)}`, []);
+        database.exec(`DROP ${type} IF EXISTS ${quoteName(name)}`, []);
       }
     }
   }
@@ -114,11 +114,11 @@ function removeRows(
   { name, keys, columns, isWhole, rows, gone }: TableChanges,
 ): void {
   if (isWhole) {
-    database.run(`DELETE FROM ${quoted(name)}`);
+    database.run(`DELETE FROM ${quoteName(name)}`);
     return;
   }
-  const where = keys.map((key, i) => `${quoted(key)} = ?${i + 1}`).join(' AND ');
-  const remove = database.statement(`DELETE FROM ${quoted(name)} WHERE ${where}`);
+  const where = keys.map((key, i) => `${quoteName(key)} = ?${i + 1}`).join(' AND ');
+  const remove = database.statement(`DELETE FROM ${quoteName(name)} WHERE ${where}`);
   for (const row of gone) runWith(remove, row);
   const places = keys.map((key) => columns.indexOf(key));
   for (const row of rows) {
@@ -132,13 +132,13 @@ function removeRows(
 function insertRows(database: Database, { name, columns, rows }: TableChanges): void {
   const values = columns.map((_, i) => `?${i + 1}`);
   const insert = database.statement(
-    `INSERT OR ABORT INTO ${quoted(name)} (${columns.map(quoted).join()}) VALUES (${values.join()})`,
+    `INSERT OR ABORT INTO ${quoteName(name)} (${columns.map(quoteName).join()}) VALUES (${values.join()})`,
   );
   for (const row of rows) runWith(insert, row);
 }
 
 function setSequences(database: Database, sequences: NonNullable<Changes['sequences']>): void {
-  const exist = database.statement(HAS_SEQUENCES);
+  const exist = database.statement(SELECT_SEQUENCE_TABLE);
   const exists = exist.step();
   exist.reset();
   if (!exists) return;
@@ -166,6 +166,6 @@ function bindText(statement: PreparedStatement, index: number, sent: string): vo
   else statement.bindTextBytes(index, bytes);
 }
 
-function quoted(name: string): string {
+function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -21,7 +21,7 @@ const MARK_TABLE =
   'CREATE TABLE IF NOT EXISTS _follow_base (one INTEGER PRIMARY KEY CHECK (one = 1), id INTEGER, life INTEGER, last INTEGER NOT NULL)';
 const SET_MARK = 'INSERT OR REPLACE INTO _follow_base VALUES (1, ?1, ?2, ?3)';
 const GET_MARK = 'SELECT id, life, last FROM _follow_base';
-const HAS_MARK = "SELECT 1 FROM sqlite_master WHERE name = '_follow_base'";
+const SELECT_MARK_TABLE = "SELECT 1 FROM sqlite_master WHERE name = '_follow_base'";
 const FOLLOW_ANNOTATION = annotationOf({ kind: 'follow' });
 
 export class Base {
@@ -106,7 +106,7 @@ function setMark(database: Database, { position, last }: BaseMark): void {
 }
 
 function readMark(storage: ObjectInstance['storage']): BaseMark | null {
-  if (storage.exec(HAS_MARK, []).toArray().length === 0) return null;
+  if (storage.exec(SELECT_MARK_TABLE, []).toArray().length === 0) return null;
   const [row] = [...storage.exec(GET_MARK, []).raw()] as [[number | null, number, number]];
   const [id, life, last] = row;
   return { position: id === null ? null : { id, life }, last };

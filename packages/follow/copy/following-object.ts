@@ -425,7 +425,7 @@ export class FollowingObject implements FollowedObject {
   /** The object as the list of waiting objects names it. @throws INVALID_ARGUMENT if it has no name */
   get #object(): WaitingObject {
     const { className, id, copy } = this.#address;
-    if (className === null || id.name === undefined) throw unnamed(this.#address);
+    if (className === null || id.name === undefined) throw unnamedObjectError(this.#address);
     return { className, name: id.name, ...(copy !== undefined && { digest: copy }) };
   }
 
@@ -497,10 +497,10 @@ export class FollowingObject implements FollowedObject {
     if (owner !== undefined && !isNumberOf(owner.identity, n)) throw identityChanged();
     if (!this.#outcomes.has(n) && !this.#forgottenCalls.has(n)) await this.#open();
     while (this.#calls.pending.some((call) => call.n + this.#numberOffset === n)) {
-      if (this.#state.state === 'stopped') throw stopped(this.#state.reason);
+      if (this.#state.state === 'stopped') throw copyStoppedError(this.#state.reason);
       await this.#nextChange();
     }
-    if (this.#forgottenCalls.has(n)) throw forgotten();
+    if (this.#forgottenCalls.has(n)) throw copyForgottenError();
     const refused = this.#calls.refusals.find(({ call }) => call.n + this.#numberOffset === n);
     const lost = { kind: 'failed', code: 'OUTCOME_LOST' } as const;
     return outcomeOf(this.#outcomes.get(n) ?? refused?.outcome ?? lost);
@@ -578,14 +578,14 @@ function valueOrThrow(outcome: FollowOutcome): unknown {
   return outcome.value;
 }
 
-function stopped(reason: FollowState['reason']): Error {
+function copyStoppedError(reason: FollowState['reason']): Error {
   return storageError(
     'FOLLOW_STOPPED',
     `The copy has stopped (${reason}), so the server gets no call until the page is loaded again. The call is kept.`,
   );
 }
 
-function forgotten(): Error {
+function copyForgottenError(): Error {
   return storageError(
     'FOLLOW_STOPPED',
     'The copy was forgotten before the server had answered the call, so it is not known whether the server has run it; forget() has returned it.',
@@ -596,7 +596,7 @@ export function hostClosed(): Error {
   return storageError('CONNECTION_CLOSED', 'The host of the objects was closed.');
 }
 
-function unnamed({ className, id }: ObjectAddress): Error {
+function unnamedObjectError({ className, id }: ObjectAddress): Error {
   return storageError(
     'INVALID_ARGUMENT',
     `follow: object ${id} of ${className} has no name, by which the server's object is found; use getByName or idFromName.`,

@@ -109,11 +109,11 @@ export function apiError(name: ErrorName, message: string, pointer?: string): Ap
   return new ApiError(status, [entry]);
 }
 
-export function succeeded(result: unknown, pageInfo?: PageInfo): Answer {
+export function successAnswer(result: unknown, pageInfo?: PageInfo): Answer {
   return { status: 200, result, errors: [], ...(pageInfo && { pageInfo }) };
 }
 
-export function refused(error: ApiError): Answer {
+export function errorAnswer(error: ApiError): Answer {
   const { status, errors, headers } = error;
   return { status, result: null, errors, headers };
 }

@@ -36,15 +36,15 @@ export function listQuery(
   for (const [sentName, value] of Object.entries(query)) {
     const name = sentName.replace(/^(\w+)\[(\w+)\]$/, '$1.$2');
     if (!known.includes(name)) {
-      throw invalid(`The list has no parameter "${name}"; it has ${known.join(', ')}.`);
+      throw invalidField(`The list has no parameter "${name}"; it has ${known.join(', ')}.`);
     }
     if (Object.hasOwn(values, name))
-      throw invalid(`${name} is sent in two spellings; send it once.`);
+      throw invalidField(`${name} is sent in two spellings; send it once.`);
     if (repeated.includes(sentName) && !wordLists.has(name)) {
-      throw invalid(`${sentName} is sent several times; send it once.`);
+      throw invalidField(`${sentName} is sent several times; send it once.`);
     }
     if (texts.includes(name) && value === '') {
-      throw invalid(`${name} is empty; leave it out to list all items.`);
+      throw invalidField(`${name} is empty; leave it out to list all items.`);
     }
     const word = words.get(name);
     if (word && !word.includes(value)) throw unknownWord(name, value, word);
@@ -58,9 +58,9 @@ export function listQuery(
 }
 
 function unknownWord(name: string, value: string, words: readonly string[]): Error {
-  return invalid(`${name} is "${value}"; it must be ${words.join(' or ')}.`);
+  return invalidField(`${name} is "${value}"; it must be ${words.join(' or ')}.`);
 }
 
-function invalid(message: string): Error {
+function invalidField(message: string): Error {
   return apiError('FIELD_INVALID', message);
 }

@@ -2,7 +2,7 @@
 //
 // A page past the end is empty, so a client that reads pages until one is empty comes to an end.
 
-import { type Answer, apiError, type Call, succeeded } from './call.ts';
+import { type Answer, apiError, type Call, successAnswer } from './call.ts';
 
 export interface ListPage {
   readonly number: number;
@@ -23,7 +23,7 @@ export function listPageOf(query: Call['query'], sizes: ListPageSizes): ListPage
 }
 
 export function listPageAnswer(items: readonly unknown[], total: number, page: ListPage): Answer {
-  return succeeded(items, {
+  return successAnswer(items, {
     page: page.number,
     per_page: page.size,
     count: items.length,

@@ -53,16 +53,16 @@ function newTypeFrom(settings: Fields, current: AccountNameservers): string {
   const before = oldFields(current);
   if (name !== undefined && !OLD_TYPES.includes(name)) {
     const allowed = OLD_TYPES.join(', ');
-    throw invalid('default_nameservers', `must be one of ${allowed}`);
+    throw invalidSetting('default_nameservers', `must be one of ${allowed}`);
   }
   if (custom !== undefined && typeof custom !== 'boolean') {
-    throw invalid('use_account_custom_ns_by_default', 'must be true or false');
+    throw invalidSetting('use_account_custom_ns_by_default', 'must be true or false');
   }
   if (name !== undefined && name !== before.default_nameservers) return String(name);
   if (custom === undefined || custom === before.use_account_custom_ns_by_default) return current;
   return custom ? 'custom.account' : 'provider.standard';
 }
 
-function invalid(field: string, reason: string): Error {
+function invalidSetting(field: string, reason: string): Error {
   return apiError('FIELD_INVALID', `settings.${field} ${reason}.`, `/settings/${field}`);
 }

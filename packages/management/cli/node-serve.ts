@@ -73,7 +73,15 @@ function rethrowListenError(error: NodeJS.ErrnoException): never {
 }
 
 function optionsOf(args: readonly string[]) {
-  const { port, host, at, directory, account, cors, 'allowed-host': allowedHosts } = parsed(args);
+  const {
+    port,
+    host,
+    at,
+    directory,
+    account,
+    cors,
+    'allowed-host': allowedHosts,
+  } = parseArguments(args);
   if (at !== undefined && dayOf(at) === undefined) {
     throw new UsageError(`--at is "${at}"; it must be a date, YYYY-MM-DD.`);
   }
@@ -88,7 +96,7 @@ function optionsOf(args: readonly string[]) {
   };
 }
 
-function parsed(args: readonly string[]) {
+function parseArguments(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],

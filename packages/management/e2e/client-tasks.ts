@@ -65,10 +65,10 @@ export const TASKS: Readonly<Record<string, Task>> = {
   'setting `server_side_exclude`': setting('server_side_exclude'),
   'setting `mobile_redirect`': setting('mobile_redirect'),
   'setting `privacy_pass`': setting('privacy_pass'),
-  'list firewall rules': listed(({ firewall }) => firewall.rules),
-  'list filters': listed(({ filters }) => filters),
-  'list rate limits': listed(({ rateLimits }) => rateLimits),
-  'list WAF packages': listed(({ firewall }) => firewall.waf.packages),
+  'list firewall rules': listingTask(({ firewall }) => firewall.rules),
+  'list filters': listingTask(({ filters }) => filters),
+  'list rate limits': listingTask(({ rateLimits }) => rateLimits),
+  'list WAF packages': listingTask(({ firewall }) => firewall.waf.packages),
   'list access bookmarks': ({ client, accountId: account_id }) =>
     first(client.zeroTrust.access.bookmarks.list({ account_id })),
   'list tunnels (raw)': ({ client, accountId }) => client.get(`/accounts/${accountId}/tunnels`),
@@ -107,7 +107,7 @@ interface Listing {
   list(zone: never): AsyncIterable<unknown> | Promise<unknown>;
 }
 
-function listed(of: (client: Cloudflare) => unknown): Task {
+function listingTask(of: (client: Cloudflare) => unknown): Task {
   return async ({ client, major, zoneId: zone_id }) => {
     const zone = major < 4 ? zone_id : { zone_id };
     await first((of(client) as Listing).list(zone as never));

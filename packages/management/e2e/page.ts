@@ -19,7 +19,7 @@ export async function transcript(): Promise<readonly string[]> {
 }
 
 /** Calls this page's `fetch` with addresses below the provider's, and returns the answers. */
-export async function fetched(
+export async function fetchAnswers(
   calls: readonly { readonly operation: string; readonly body?: unknown }[],
 ): Promise<unknown[]> {
   const accounts = [{ id: SCENARIO_ACCOUNT, name: 'First' }];

@@ -1,7 +1,7 @@
 // Writes an answer as an HTTP response with its real status; the body has the members result, success, errors, messages
 // and result_info.
 
-import { type Answer, ApiError, refused } from '../call/call.ts';
+import { type Answer, ApiError, errorAnswer } from '../call/call.ts';
 import { type ErrorEntry, errorEntry } from '../call/error-codes.ts';
 
 /** Makes the response. `success` is true if and only if the status is below 400. */
@@ -26,7 +26,7 @@ export function envelope(
 
 /** Writes an error as an HTTP response: an ApiError with its status, any other as a failure of the emulator. */
 export function failure(error: unknown, headers: Headers = new Headers()): Response {
-  if (error instanceof ApiError) return envelope(refused(error), headers);
+  if (error instanceof ApiError) return envelope(errorAnswer(error), headers);
   const { status, entry } = errorEntry('INTERNAL', `The emulator failed: ${String(error)}`);
   return envelope({ status, result: null, errors: [entry] }, headers);
 }

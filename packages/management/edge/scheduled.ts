@@ -29,10 +29,10 @@ export function applySchedule(headers: Headers, schedule: Schedule, call: Schedu
   const found = lookup(method, path, at, { schedule, basePath: '' });
   const deprecation = deprecationHeaders(found, { base, documentation });
   for (const [name, value] of Object.entries(deprecation)) headers.set(name, value);
-  if (found.state === 'gone') throw gone(call, found.change);
+  if (found.state === 'gone') throw operationGoneError(call, found.change);
 }
 
-function gone(call: ScheduledCall, change: EndOfOperation): ApiError {
+function operationGoneError(call: ScheduledCall, change: EndOfOperation): ApiError {
   return refusal('OPERATION_GONE', `${call.method} ${call.path}`, call, change);
 }
 

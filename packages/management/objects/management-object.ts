@@ -5,7 +5,7 @@
 // It knows nothing about dates, older forms and HTTP.
 
 import type { DurableObjectState } from '@ctx-storage/core/object';
-import { type Answer, ApiError, type Call, refused } from '../call/call.ts';
+import { type Answer, ApiError, type Call, errorAnswer } from '../call/call.ts';
 import { ItemStore } from '../resources/item-store.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import { internalRoutes, publicRoutes, type Route } from '../routes/routes.ts';
@@ -50,7 +50,7 @@ export class ManagementObject {
     try {
       return this.#store.transaction(() => route.handle(this.#store, { ...call, params }));
     } catch (error) {
-      if (error instanceof ApiError) return refused(error);
+      if (error instanceof ApiError) return errorAnswer(error);
       throw error;
     }
   }

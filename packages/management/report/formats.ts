@@ -41,9 +41,11 @@ function writeText(report: Report): string {
     `${LABELS[finding.level]} ${messageOf(finding)}`,
     `      ${timesOf(finding)}, first: ${firstSeenOf(finding)}`,
   ]);
-  return [`${counted(report.callCount, 'call')}, on ${at}: ${totals(report)}.`, ...lines, ''].join(
-    '\n',
-  );
+  return [
+    `${countText(report.callCount, 'call')}, on ${at}: ${totals(report)}.`,
+    ...lines,
+    '',
+  ].join('\n');
 }
 
 const LABELS = { error: 'GONE ', warning: 'ENDS ', note: 'NOTE ' } as const;
@@ -53,11 +55,11 @@ function totals({ findings, affectedCallCount }: Report): string {
   if (findings.length === 0) return 'nothing deprecated';
   const count = (level: Finding['level']) => findings.filter((f) => f.level === level).length;
   const levels = `${count('error')} gone, ${count('warning')} deprecated, ${count('note')} to look at`;
-  const calls = counted(affectedCallCount, 'call');
-  return `${counted(findings.length, 'finding')} in ${calls} (${levels})`;
+  const calls = countText(affectedCallCount, 'call');
+  return `${countText(findings.length, 'finding')} in ${calls} (${levels})`;
 }
 
-function counted(count: number, noun: string): string {
+function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
@@ -107,18 +109,18 @@ function writeJUnit(report: Report): string {
 }
 
 function testCase(finding: Finding): string {
-  const name = `classname="${escaped(finding.entry.id)}" name="${escaped(subjectOf(finding))}"`;
+  const name = `classname="${escapeXml(finding.entry.id)}" name="${escapeXml(subjectOf(finding))}"`;
   const message = messageOf(finding);
-  const seen = escaped(`${timesOf(finding)}, first: ${firstSeenOf(finding)}`);
+  const seen = escapeXml(`${timesOf(finding)}, first: ${firstSeenOf(finding)}`);
   const inside =
     finding.level === 'note'
-      ? `<system-out>${escaped(message)} ${seen}</system-out>`
-      : `<failure type="${finding.level}" message="${escaped(message)}">${seen}</failure>`;
+      ? `<system-out>${escapeXml(message)} ${seen}</system-out>`
+      : `<failure type="${finding.level}" message="${escapeXml(message)}">${seen}</failure>`;
   return `    <testcase ${name}>${inside}</testcase>`;
 }
 
 /** XML 1.0 forbids control characters even if they are escaped, so they are replaced. */
-function escaped(text: string): string {
+function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
     .replaceAll('&', '&amp;')

@@ -72,12 +72,12 @@ function callOf({ request, response }: v.InferOutput<typeof Entry>, where: strin
     ...(hasNoBody && { requestBody: null }),
     ...(typeof sent === 'string' && { requestBody: jsonOrNull(sent) }),
     ...(typeof received === 'string' && {
-      responseBody: jsonOrNull(decoded(received, content?.encoding)),
+      responseBody: jsonOrNull(decodeText(received, content?.encoding)),
     }),
   };
 }
 
-function decoded(text: string, encoding: string | null | undefined): string | null {
+function decodeText(text: string, encoding: string | null | undefined): string | null {
   if (encoding !== 'base64') return text;
   try {
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -8,7 +8,7 @@ import {
   type Answer,
   apiError,
   type RoutedCall,
-  succeeded,
+  successAnswer,
 } from '../call/call.ts';
 import { listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
@@ -41,7 +41,7 @@ export function listAccounts(store: ItemStore, call: RoutedCall): Answer {
 export function createAccount(store: ItemStore, call: RoutedCall): Answer {
   const { name, type = 'standard' } = validate(AccountForm, call.body);
   const account = { id: call.ids[0]!, name, type, createdOn: call.nowIso };
-  return succeeded(accounts(store).insert(account));
+  return successAnswer(accounts(store).insert(account));
 }
 
 /** Stores a change of an account's name, type or pinned date. */
@@ -53,7 +53,7 @@ export function updateAccount(store: ItemStore, call: RoutedCall): Answer {
   const { pin: pinned, ...rest } = account;
   const kept = pin === undefined ? pinned : pin;
   const changed = { ...rest, name: name ?? rest.name, type: type ?? rest.type };
-  return succeeded(accounts(store).replace(kept ? { ...changed, pin: kept } : changed));
+  return successAnswer(accounts(store).replace(kept ? { ...changed, pin: kept } : changed));
 }
 
 /** The creation date of accounts that exist from the start; it is earlier than every date of the schedule. */
@@ -65,7 +65,7 @@ export function ensureAccounts(store: ItemStore, call: RoutedCall): Answer {
     if (accounts(store).get(id)) continue;
     accounts(store).insert({ id, name, type: 'standard', createdOn: START_ISO });
   }
-  return succeeded(null);
+  return successAnswer(null);
 }
 
 /**

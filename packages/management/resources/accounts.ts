@@ -1,7 +1,7 @@
 // Shows and changes an account in its own object, also in its older form, an organization.
 
 import * as v from 'valibot';
-import { type AccountIdentity, type Answer, type RoutedCall, succeeded } from '../call/call.ts';
+import { type AccountIdentity, type Answer, type RoutedCall, successAnswer } from '../call/call.ts';
 import { validate } from '../call/validation.ts';
 import { readDnsSettings, setNameservers } from './dns-settings.ts';
 import type { ItemStore } from './item-store.ts';
@@ -41,17 +41,19 @@ export function replaceAccount(store: ItemStore, call: RoutedCall): Answer {
 }
 
 export function showOrganization(_store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(organizationOf(call.account!));
+  return successAnswer(organizationOf(call.account!));
 }
 
 export function editOrganization(_store: ItemStore, call: RoutedCall): Answer {
   const patch = validate(OrganizationPatch, call.body);
-  return succeeded(organizationOf({ ...call.account!, name: patch.name ?? call.account!.name }));
+  return successAnswer(
+    organizationOf({ ...call.account!, name: patch.name ?? call.account!.name }),
+  );
 }
 
 function answerWith(store: ItemStore, account: AccountIdentity): Answer {
   const dnsSettings = [readDnsSettings(store, 'account')];
-  return { ...succeeded(accountOf(store, account)), dnsSettings };
+  return { ...successAnswer(accountOf(store, account)), dnsSettings };
 }
 
 function accountOf(store: ItemStore, { id, name, type, createdOn }: AccountIdentity): object {

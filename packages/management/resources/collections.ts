@@ -9,7 +9,7 @@ import {
   fieldsOf,
   type Method,
   type RoutedCall,
-  succeeded,
+  successAnswer,
 } from '../call/call.ts';
 import { listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
@@ -73,7 +73,7 @@ function create(kind: CollectionKind): Handle {
     const created = bodies.map((body, index) =>
       items.insert(newItem(kind, call, body, call.ids[index]!)),
     );
-    return succeeded(kind.createsMany ? created : created[0]);
+    return successAnswer(kind.createsMany ? created : created[0]);
   };
 }
 
@@ -82,13 +82,13 @@ function createAt(kind: CollectionKind): Handle {
     const items = itemsOf(kind, store, call);
     const id = call.params[kind.item!]!;
     if (items.get(id)) throw apiError('ITEM_EXISTS', `The item ${id} already exists.`);
-    return succeeded(items.insert(newItem(kind, call, call.body, id)));
+    return successAnswer(items.insert(newItem(kind, call, call.body, id)));
   };
 }
 
 function show(kind: CollectionKind): Handle {
   return (store, call) =>
-    succeeded(existingItem(itemsOf(kind, store, call), call.params[kind.item!]!));
+    successAnswer(existingItem(itemsOf(kind, store, call), call.params[kind.item!]!));
 }
 
 function rewrite(kind: CollectionKind, mode: 'patch' | 'replace'): Handle {
@@ -96,7 +96,7 @@ function rewrite(kind: CollectionKind, mode: 'patch' | 'replace'): Handle {
     const items = itemsOf(kind, store, call);
     const old = existingItem(items, call.params[kind.item!]!);
     const changed = items.replace(changedItem(kind, call, old, call.body, mode));
-    return succeeded(mode === 'patch' && kind.patchGivesList ? [changed] : changed);
+    return successAnswer(mode === 'patch' && kind.patchGivesList ? [changed] : changed);
   };
 }
 
@@ -107,7 +107,7 @@ function rewriteMany(kind: CollectionKind, mode: 'patch' | 'replace'): Handle {
       const old = existingItem(items, idOf(body));
       return items.replace(changedItem(kind, call, old, body, mode));
     });
-    return succeeded(changed);
+    return successAnswer(changed);
   };
 }
 
@@ -116,7 +116,7 @@ function remove(kind: CollectionKind): Handle {
     const items = itemsOf(kind, store, call);
     const { id } = existingItem(items, call.params[kind.item!]!);
     items.remove(id);
-    return succeeded({ id });
+    return successAnswer({ id });
   };
 }
 
@@ -125,7 +125,7 @@ function removeMany(kind: CollectionKind): Handle {
   return (store, call) => {
     const items = itemsOf(kind, store, call);
     const ids = call.query.id?.split(',') ?? bodiesOf(call).map(idOf);
-    return succeeded(
+    return successAnswer(
       ids.map((id) => {
         existingItem(items, id);
         items.remove(id);

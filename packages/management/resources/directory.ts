@@ -1,6 +1,6 @@
 // Returns the identities of zones and accounts, which the edge reads before each call.
 
-import { type Answer, type RoutedCall, succeeded, type ZoneIdentity } from '../call/call.ts';
+import { type Answer, type RoutedCall, successAnswer, type ZoneIdentity } from '../call/call.ts';
 import { accounts, type DirectoryAccount } from './account-list.ts';
 import type { ItemStore } from './item-store.ts';
 import { zoneIdentity, zoneIds } from './zones.ts';
@@ -15,10 +15,10 @@ export interface Identities {
 export function identify(store: ItemStore, { query }: RoutedCall): Answer {
   const zone = query.zone === undefined ? undefined : zoneIdentity(store, query.zone);
   const account = accounts(store).get(zone?.accountId ?? query.account ?? '');
-  return succeeded({ ...(zone && { zone }), ...(account && { account }) } satisfies Identities);
+  return successAnswer({ ...(zone && { zone }), ...(account && { account }) } satisfies Identities);
 }
 
 /** Returns the ids of all zones and accounts. */
 export function listIds(store: ItemStore): Answer {
-  return succeeded({ zones: zoneIds(store), accounts: accounts(store).ids() });
+  return successAnswer({ zones: zoneIds(store), accounts: accounts(store).ids() });
 }

@@ -57,7 +57,7 @@ function joinedBySpaces(data: Data): string {
     .join(' ');
 }
 
-function quoted(text: string | number | undefined): string {
+function quoteText(text: string | number | undefined): string {
   return `"${String(text).replace(/["\\]/g, '\\$&')}"`;
 }
 
@@ -128,7 +128,7 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
         tag: v.pipe(v.string(), v.regex(/^[a-z0-9]{1,255}$/i)),
         value: v.string(),
       }),
-      content: ({ flags, tag, value }) => `${flags} ${tag} ${quoted(value)}`,
+      content: ({ flags, tag, value }) => `${flags} ${tag} ${quoteText(value)}`,
     },
   ],
   [
@@ -176,7 +176,14 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
       form: NAPTR,
       problem: regexProblem,
       content: ({ order, preference, flags, service, regex, replacement }) =>
-        [order, preference, quoted(flags), quoted(service), quoted(regex), replacement].join(' '),
+        [
+          order,
+          preference,
+          quoteText(flags),
+          quoteText(service),
+          quoteText(regex),
+          replacement,
+        ].join(' '),
     },
   ],
   ['SMIMEA', CERTIFICATE], // RFC 8162
@@ -204,7 +211,7 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
         weight: uint16,
         target: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9+.-]*:[^\s"]+$/i, 'must be a URI')),
       }),
-      content: (data) => `${data.weight} ${quoted(data.target)}`,
+      content: (data) => `${data.weight} ${quoteText(data.target)}`,
     },
   ],
 ]);

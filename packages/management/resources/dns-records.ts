@@ -1,6 +1,6 @@
 // Lists, shows, creates, patches, replaces and deletes the DNS records of a zone.
 
-import { type Answer, apiError, type RoutedCall, succeeded } from '../call/call.ts';
+import { type Answer, apiError, type RoutedCall, successAnswer } from '../call/call.ts';
 import { type ListParameters, listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { dnsName } from './dns-names.ts';
@@ -71,13 +71,13 @@ export function listRecords(store: ItemStore, call: RoutedCall): Answer {
 }
 
 export function showRecord(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(existingRecord(store, call));
+  return successAnswer(existingRecord(store, call));
 }
 
 export function createRecord(store: ItemStore, call: RoutedCall): Answer {
   const written = writtenRecord(sentFields(call.body), call.zone!.name);
   refuseConflict(store, written);
-  return succeeded(
+  return successAnswer(
     records(store).insert({
       id: call.ids[0]!,
       ...written,
@@ -93,11 +93,11 @@ export function editRecord(store: ItemStore, call: RoutedCall): Answer {
   const patch = sentFields(call.body);
   const before: Record<string, unknown> = {};
   for (const field of WRITABLE) before[field] = record[field];
-  return succeeded(checkAndReplace(store, call, record, { ...before, ...patch }));
+  return successAnswer(checkAndReplace(store, call, record, { ...before, ...patch }));
 }
 
 export function replaceRecord(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(
+  return successAnswer(
     checkAndReplace(store, call, existingRecord(store, call), sentFields(call.body)),
   );
 }
@@ -105,7 +105,7 @@ export function replaceRecord(store: ItemStore, call: RoutedCall): Answer {
 export function removeRecord(store: ItemStore, call: RoutedCall): Answer {
   const { id } = existingRecord(store, call);
   records(store).remove(id);
-  return succeeded({ id });
+  return successAnswer({ id });
 }
 
 function checkAndReplace(

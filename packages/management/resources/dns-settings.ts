@@ -5,7 +5,7 @@
 
 import * as v from 'valibot';
 import type { Answer, RoutedCall } from '../call/call.ts';
-import { succeeded } from '../call/call.ts';
+import { successAnswer } from '../call/call.ts';
 import { validate } from '../call/validation.ts';
 import type { ItemStore } from './item-store.ts';
 
@@ -91,7 +91,7 @@ export function patchDnsSettings(
   patch: unknown,
 ): Fields {
   const valid = validate(owner === 'zone' ? ZonePatch : AccountPatch, patch);
-  const changed = merged(readDnsSettings(store, owner), valid);
+  const changed = mergeFields(readDnsSettings(store, owner), valid);
   store.putDocument('dns_settings', changed);
   return changed;
 }
@@ -111,26 +111,26 @@ export function setNameservers(
 }
 
 export function showZoneDnsSettings(store: ItemStore): Answer {
-  return succeeded(readDnsSettings(store, 'zone'));
+  return successAnswer(readDnsSettings(store, 'zone'));
 }
 
 export function editZoneDnsSettings(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(patchDnsSettings(store, 'zone', call.body));
+  return successAnswer(patchDnsSettings(store, 'zone', call.body));
 }
 
 export function showAccountDnsSettings(store: ItemStore): Answer {
-  return succeeded(readDnsSettings(store, 'account'));
+  return successAnswer(readDnsSettings(store, 'account'));
 }
 
 export function editAccountDnsSettings(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(patchDnsSettings(store, 'account', call.body));
+  return successAnswer(patchDnsSettings(store, 'account', call.body));
 }
 
-function merged(old: Fields, patch: Fields): Fields {
+function mergeFields(old: Fields, patch: Fields): Fields {
   const result: Record<string, unknown> = { ...old };
   for (const [name, value] of Object.entries(patch)) {
     const before = old[name];
-    result[name] = isFields(before) && isFields(value) ? merged(before, value) : value;
+    result[name] = isFields(before) && isFields(value) ? mergeFields(before, value) : value;
   }
   return result;
 }

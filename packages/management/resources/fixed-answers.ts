@@ -1,10 +1,10 @@
 // Answers operations whose answer never changes: billing profiles, and analytics of a provider without traffic.
 
-import { type Answer, type RoutedCall, succeeded } from '../call/call.ts';
+import { type Answer, type RoutedCall, successAnswer } from '../call/call.ts';
 import type { ItemStore } from './item-store.ts';
 
 export function showBillingProfile(_store: ItemStore, call: RoutedCall): Answer {
-  return succeeded({
+  return successAnswer({
     id: call.account?.id ?? '00000000000000000000000000000c01',
     first_name: '',
     last_name: '',
@@ -27,5 +27,5 @@ export function showDashboard(_store: ItemStore, { query, nowIso }: RoutedCall):
     pageviews: { all: 0 },
     uniques: { all: 0 },
   };
-  return succeeded({ totals, timeseries: [] });
+  return successAnswer({ totals, timeseries: [] });
 }

@@ -2,7 +2,7 @@
 // exist.
 
 import * as v from 'valibot';
-import { type Answer, apiError, type RoutedCall, succeeded } from '../call/call.ts';
+import { type Answer, apiError, type RoutedCall, successAnswer } from '../call/call.ts';
 import { isTooDeep } from '../call/json.ts';
 import { validate } from '../call/validation.ts';
 import type { ItemStore } from './item-store.ts';
@@ -44,5 +44,5 @@ export function createDirectUpload(store: ItemStore, call: RoutedCall): Answer {
   const uploads = store.collection('images/direct_upload');
   if (uploads.get(id)) throw apiError('ITEM_EXISTS', `The image ${id} already exists.`, '/id');
   uploads.insert({ ...form, id });
-  return succeeded({ id, uploadURL: `https://upload.provider.example/${id}` });
+  return successAnswer({ id, uploadURL: `https://upload.provider.example/${id}` });
 }

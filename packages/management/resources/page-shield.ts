@@ -2,7 +2,7 @@
 // and cookies are empty lists; policies are a collection.
 
 import * as v from 'valibot';
-import { type Answer, type RoutedCall, succeeded } from '../call/call.ts';
+import { type Answer, type RoutedCall, successAnswer } from '../call/call.ts';
 import { validate } from '../call/validation.ts';
 import type { ItemStore } from './item-store.ts';
 
@@ -21,7 +21,7 @@ const INITIAL_SETTINGS = {
 };
 
 export function showPageShield(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(settingsOf(store, call));
+  return successAnswer(settingsOf(store, call));
 }
 
 export function editPageShield(store: ItemStore, call: RoutedCall): Answer {
@@ -31,7 +31,7 @@ export function editPageShield(store: ItemStore, call: RoutedCall): Answer {
     ...patch,
     updated_at: call.nowIso,
   });
-  return succeeded(settingsOf(store, call));
+  return successAnswer(settingsOf(store, call));
 }
 
 function settingsOf(store: ItemStore, call: RoutedCall): object {

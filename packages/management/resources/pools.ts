@@ -3,7 +3,7 @@
 // Fields and their limits follow the types of the npm package `cloudflare` (3.5.0 and 7.3.0).
 
 import * as v from 'valibot';
-import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
+import { type Answer, apiError, fieldsOf, type RoutedCall, successAnswer } from '../call/call.ts';
 import { listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
@@ -73,13 +73,15 @@ export function listPools(store: ItemStore, call: RoutedCall): Answer {
 }
 
 export function showPool(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(forClients(call, existingPool(store, call)));
+  return successAnswer(forClients(call, existingPool(store, call)));
 }
 
 export function createPool(store: ItemStore, call: RoutedCall): Answer {
   const form = validate(PoolForm, withoutRetiredFields(call, fieldsOf(call.body)));
   const times = { created_on: call.nowIso, modified_on: call.nowIso };
-  return succeeded(forClients(call, pools(store).insert({ id: call.ids[0]!, ...form, ...times })));
+  return successAnswer(
+    forClients(call, pools(store).insert({ id: call.ids[0]!, ...form, ...times })),
+  );
 }
 
 export function editPool(store: ItemStore, call: RoutedCall): Answer {
@@ -106,20 +108,20 @@ export function editPools(store: ItemStore, call: RoutedCall): Answer {
   const changed = pools(store)
     .find({ order: 'name' })
     .items.map((pool) => pools(store).replace({ ...pool, ...patch, modified_on: call.nowIso }));
-  return succeeded(changed.map((pool) => forClients(call, pool)));
+  return successAnswer(changed.map((pool) => forClients(call, pool)));
 }
 
 export function removePool(store: ItemStore, call: RoutedCall): Answer {
   const { id } = existingPool(store, call);
   pools(store).remove(id);
-  return succeeded({ id });
+  return successAnswer({ id });
 }
 
 function checkAndReplace(store: ItemStore, call: RoutedCall, pool: Pool, fields: object): Answer {
   const form = validate(PoolForm, fields);
   const { id, created_on } = pool;
   const changed = { id, ...form, created_on, modified_on: call.nowIso };
-  return succeeded(forClients(call, pools(store).replace(changed)));
+  return successAnswer(forClients(call, pools(store).replace(changed)));
 }
 
 function withoutRetiredFields(call: RoutedCall, fields: object): object {

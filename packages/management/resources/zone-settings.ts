@@ -1,7 +1,7 @@
 // Lists and shows zone settings, and patches one or several at once.
 
 import * as v from 'valibot';
-import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
+import { type Answer, apiError, fieldsOf, type RoutedCall, successAnswer } from '../call/call.ts';
 import { validate } from '../call/validation.ts';
 import { patchDnsSettings, readDnsSettings } from './dns-settings.ts';
 import type { ItemStore } from './item-store.ts';
@@ -25,18 +25,18 @@ export function listSettings(store: ItemStore, call: RoutedCall): Answer {
   const retired = [...RETIRED_SETTINGS.keys()].filter((id) => existsOnDay(call, id));
   const ids = [...SETTINGS.keys(), ...retired].sort();
   const settings = ids.map((id) => show(store, id, requireKind(call, id)));
-  return { ...succeeded(settings), dnsSettings: [readDnsSettings(store, 'zone')] };
+  return { ...successAnswer(settings), dnsSettings: [readDnsSettings(store, 'zone')] };
 }
 
 export function showSetting(store: ItemStore, call: RoutedCall): Answer {
   const id = call.params.setting_id!;
-  return succeeded(show(store, id, requireKind(call, id)));
+  return successAnswer(show(store, id, requireKind(call, id)));
 }
 
 export function editSetting(store: ItemStore, call: RoutedCall): Answer {
   const id = call.params.setting_id!;
   const kind = requireKind(call, id);
-  return succeeded(edit(store, call, id, kind, fieldsOf(call.body ?? {}), ''));
+  return successAnswer(edit(store, call, id, kind, fieldsOf(call.body ?? {}), ''));
 }
 
 /** Patches several settings. If one item is invalid, none is written. */
@@ -51,7 +51,7 @@ export function editSettings(store: ItemStore, call: RoutedCall): Answer {
     return edit(store, call, id, kind, item, `/items/${index}`);
   });
   if (call.dnsSettings !== undefined) patchDnsSettings(store, 'zone', call.dnsSettings);
-  return succeeded(edited);
+  return successAnswer(edited);
 }
 
 function requireKind(call: RoutedCall, id: string): SettingKind {

@@ -6,7 +6,7 @@ import {
   type Answer,
   apiError,
   type RoutedCall,
-  succeeded,
+  successAnswer,
   type ZoneIdentity,
 } from '../call/call.ts';
 import { type ListParameters, listQuery } from '../call/list-query.ts';
@@ -72,7 +72,7 @@ const LIST_PARAMETERS: ListParameters = {
   wordLists: { type: ZONE_TYPES },
 };
 
-const ORDERS: Readonly<Record<string, string | FieldOfOther>> = {
+const ORDER_FIELDS: Readonly<Record<string, string | FieldOfOther>> = {
   name: 'name',
   'account.id': 'accountId',
   'account.name': { collection: 'accounts', idField: 'accountId', field: 'name' },
@@ -84,7 +84,7 @@ export function listZones(store: ItemStore, call: RoutedCall): Answer {
   const { items, total } = zones(store).find({
     filters: filtersOf(store, query),
     match: query.match === 'any' ? 'any' : 'all',
-    order: ORDERS[query.order ?? ''],
+    order: ORDER_FIELDS[query.order ?? ''],
     descending: query.direction === 'desc',
     page,
     always: [
@@ -150,11 +150,11 @@ export function createZone(store: ItemStore, call: RoutedCall): Answer {
     type: form.type,
     createdOn: call.nowIso,
   });
-  return succeeded(forClients(store, zone));
+  return successAnswer(forClients(store, zone));
 }
 
 export function showZone(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(forClients(store, existingZone(store, call)));
+  return successAnswer(forClients(store, existingZone(store, call)));
 }
 
 export function editZone(store: ItemStore, call: RoutedCall): Answer {
@@ -166,19 +166,19 @@ export function editZone(store: ItemStore, call: RoutedCall): Answer {
     ...(vanity_name_servers && { vanityNameServers: vanity_name_servers }),
     modifiedOn: call.nowIso,
   });
-  return succeeded(forClients(store, changed));
+  return successAnswer(forClients(store, changed));
 }
 
 export function removeZone(store: ItemStore, call: RoutedCall): Answer {
   const { id } = existingZone(store, call);
   zones(store).remove(id);
-  return succeeded({ id });
+  return successAnswer({ id });
 }
 
 /** Deletes the data of a zone that is no longer in the directory. */
 export function eraseZone(store: ItemStore, call: RoutedCall): Answer {
   store.clear();
-  return succeeded({ id: call.params.zone_id });
+  return successAnswer({ id: call.params.zone_id });
 }
 
 /** Returns the identity of the zone; undefined if it does not exist. */

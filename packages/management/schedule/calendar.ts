@@ -35,8 +35,8 @@ function eventLines(entry: ScheduleEntry, stamp: string): string[] {
     `DTSTAMP:${stamp}`,
     // An all-day event without an end lasts one day.
     `DTSTART;VALUE=DATE:${entry.date.replaceAll('-', '')}`,
-    `SUMMARY:${escaped(entry.title)}`,
-    `DESCRIPTION:${escaped(descriptionOf(entry))}`,
+    `SUMMARY:${escapeText(entry.title)}`,
+    `DESCRIPTION:${escapeText(descriptionOf(entry))}`,
     `CATEGORIES:${entry.kind}`,
     'TRANSP:TRANSPARENT',
     'END:VEVENT',
@@ -53,7 +53,7 @@ function descriptionOf({ operations, affected = [], replacement, note }: Schedul
   return parts.join('\n');
 }
 
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replace(/[\\;,]/g, '\\$&').replaceAll('\n', '\\n');
 }
 

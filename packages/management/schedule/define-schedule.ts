@@ -18,9 +18,10 @@ export function defineSchedule(base: Schedule, extra: readonly unknown[]): Sched
   const added = new Map<string, ScheduleEntry>();
   for (const [index, value] of extra.entries()) {
     const checked = checkEntry(value);
-    if ('problem' in checked) throw invalid(nameOf(value, index), checked.field, checked.problem);
+    if ('problem' in checked)
+      throw invalidEntry(nameOf(value, index), checked.field, checked.problem);
     const { entry } = checked;
-    if (added.has(entry.id)) throw invalid(entry.id, 'id', 'is used by another added entry');
+    if (added.has(entry.id)) throw invalidEntry(entry.id, 'id', 'is used by another added entry');
     added.set(entry.id, entry);
   }
   const kept = base.filter(({ id }) => !added.has(id));
@@ -34,7 +35,7 @@ function nameOf(value: unknown, index: number): string {
   return typeof id === 'string' ? id : `number ${index}`;
 }
 
-function invalid(entry: string, field: string, problem: string): Error {
+function invalidEntry(entry: string, field: string, problem: string): Error {
   const subject = field === '' ? 'it' : field;
   return storageError('INVALID_ARGUMENT', `Schedule entry ${entry}: ${subject} ${problem}.`);
 }

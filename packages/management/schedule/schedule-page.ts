@@ -23,17 +23,17 @@ function section({
   note,
 }: ScheduleEntry) {
   const touched = [...operations, ...(affected ?? [])].map(
-    ({ method, path }) => `<li><code>${escaped(`${method} ${path}`)}</code>`,
+    ({ method, path }) => `<li><code>${escapeHtml(`${method} ${path}`)}</code>`,
   );
   return [
-    `<section id="${escaped(id)}"><h2>${escaped(title)}</h2>`,
+    `<section id="${escapeHtml(id)}"><h2>${escapeHtml(title)}</h2>`,
     `<p><time>${date}</time> ${kind}`,
-    replacement ? `<p>Replacement: ${escaped(replacement.text)}` : '',
-    note ? `<p>${escaped(note)}` : '',
+    replacement ? `<p>Replacement: ${escapeHtml(replacement.text)}` : '',
+    note ? `<p>${escapeHtml(note)}` : '',
     `<ul>${touched.join('')}</ul></section>`,
   ].join('');
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

@@ -6,7 +6,7 @@
 import { Numbers, States } from '../../follow/protocol/model/states.ts';
 import type { Defects } from './defects.ts';
 import { normal } from './normal.ts';
-import { settled } from './promises.ts';
+import { brokenPromise } from './promises.ts';
 import { firstWorld, type Scenario } from './scenario.ts';
 import { type ModelStep, stepsOf } from './steps.ts';
 import { Broken, type ModelTab, type Rest, type Shared, type World } from './world.ts';
@@ -86,7 +86,7 @@ class Explorer {
         return { promise: error.message, trace: [...this.#traceTo(number), step.name] };
       }
     }
-    const promise = isAtRest ? settled(world) : null;
+    const promise = isAtRest ? brokenPromise(world) : null;
     return promise === null ? null : { promise, trace: this.#traceTo(number) };
   }
 

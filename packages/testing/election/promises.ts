@@ -4,7 +4,7 @@
 import { nameOf, TAB_INDEXES, type World, workerIn } from './world.ts';
 
 /** Returns the promise that a world at rest breaks; null if it keeps all. */
-export function settled(world: World): string | null {
+export function brokenPromise(world: World): string | null {
   const { host } = world.shared;
   const leader = host === null ? undefined : workerIn(world, host);
   if (leader?.core.place.kind !== 'leading') return 'a tab lives, and nobody leads';

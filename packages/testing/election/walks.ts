@@ -79,7 +79,7 @@ export interface WalkRow {
   readonly failure: string | null;
 }
 
-export function walked(scenario: Scenario, defects?: Defects): WalkRow {
+export function exploreScenario(scenario: Scenario, defects?: Defects): WalkRow {
   const { failure, ...counts } = explore(scenario, defects);
   const { name } = scenario;
   const text = failure && `${name}: ${failure.promise}\n  ${failure.trace.join('\n  ')}`;
@@ -87,9 +87,9 @@ export function walked(scenario: Scenario, defects?: Defects): WalkRow {
 }
 
 /** Returns the first small walk that refutes the defect; null if none does. */
-export function refuted(defect: string): WalkRow | null {
+export function refutingWalk(defect: string): WalkRow | null {
   for (const scenario of SMALL_WALKS) {
-    const row = walked(scenario, DEFECTS[defect]);
+    const row = exploreScenario(scenario, DEFECTS[defect]);
     if (row.failure !== null) return row;
   }
   return null;

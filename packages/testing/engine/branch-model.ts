@@ -141,7 +141,7 @@ export function isRefusal(error: unknown): boolean {
   return error.code === 'BOOKMARK_UNAVAILABLE' || error.code === 'CORRUPT';
 }
 
-export function ignored(promise: unknown): Promise<void> {
+export function ignoreOutcome(promise: unknown): Promise<void> {
   return Promise.resolve(promise as Promise<unknown>).then(
     () => {},
     () => {},

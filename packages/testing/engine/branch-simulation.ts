@@ -20,7 +20,7 @@ import { SettleChecker, turnOfEventLoop } from '../simulate/world/settle.ts';
 import {
   allOf,
   areEqual,
-  ignored,
+  ignoreOutcome,
   isRefusal,
   isReset,
   type Keys,
@@ -240,12 +240,12 @@ export class BranchSimulation {
       case 'evict':
         return this.#advance(2 * IDLE_MS).then(() => this.#check(true));
       case 'abort':
-        await this.#settled('abort', ignored(this.#stub().abort()));
+        await this.#settled('abort', ignoreOutcome(this.#stub().abort()));
         return this.#check(true);
       case 'close':
         // After a failed flush, a new process cannot know which bytes were dropped, so power is lost here, too.
         if (this.#medium.failedCalls > 0) return this.#losePower();
-        await this.#settled('close', ignored(this.#objects.close()));
+        await this.#settled('close', ignoreOutcome(this.#objects.close()));
         if (this.#medium.failedCalls > 0 || this.#medium.isOff) return this.#losePower();
         await this.#start();
         return this.#check(true);
@@ -317,7 +317,7 @@ export class BranchSimulation {
         await writes;
         return;
       }
-      await ignored(writes);
+      await ignoreOutcome(writes);
       throw error;
     }
     this.totals.forks++;
@@ -388,7 +388,8 @@ export class BranchSimulation {
     // Two tabs may merge at once; the second then finds nothing to merge.
     const works: Promise<unknown>[] = [merge()];
     if (random.onceIn(3)) works.push(merge());
-    if (parent === this.#origin && random.onceIn(4)) works.push(ignored(this.#stub().abort()));
+    if (parent === this.#origin && random.onceIn(4))
+      works.push(ignoreOutcome(this.#stub().abort()));
     try {
       await this.#settled('merge', allOf(works));
     } catch (error) {
@@ -451,7 +452,7 @@ export class BranchSimulation {
     let lost = this.#medium;
     for (let left = 1 + random.below(SURVIVORS_MAX); left > 0; left--) {
       this.#medium.powerOff();
-      await this.#settled('loss', ignored(this.#objects.close()));
+      await this.#settled('loss', ignoreOutcome(this.#objects.close()));
       if (this.#medium !== lost && random.onceIn(2)) {
         lost = this.#medium;
         catalog = this.#catalog;

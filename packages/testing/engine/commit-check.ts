@@ -26,7 +26,7 @@ export async function checkCommits(
   states: readonly State[],
   kept: Retention,
 ): Promise<number> {
-  const listed = await newest(object, states.length + 1, kept);
+  const listed = await newestCommits(object, states.length + 1, kept);
   const commits = listed.filter(({ bookmark }) => sequenceOf(bookmark) > sequenceOf(since));
   const isRight =
     kept === 'all' ? commits.length === states.length : commits.length <= states.length;
@@ -54,13 +54,13 @@ export async function checkNewest(
   kept: Retention,
 ): Promise<number> {
   let compared = 0;
-  for (const commit of await newest(object, count, kept)) {
+  for (const commit of await newestCommits(object, count, kept)) {
     compared += await checkCommit(object, commit, states, kept);
   }
   return compared;
 }
 
-async function newest(
+async function newestCommits(
   object: SimulatedObject,
   limit: number,
   kept: Retention,

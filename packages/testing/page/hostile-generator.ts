@@ -227,7 +227,7 @@ function oddValue(draws: Draws): unknown {
     () => JSON.parse('{"__proto__":{"polluted":true},"op":"get","keys":["a"]}'),
     () => ({ toString: 1, valueOf: null }),
     () => cyclic(),
-    () => nested(200),
+    () => nestedArrays(200),
     () => new Map<unknown, unknown>([['op', 'get']]),
     () => new Set([1]),
     () => new Date(Number.NaN),
@@ -255,7 +255,7 @@ function cyclic(): object {
   return value;
 }
 
-function nested(depth: number): unknown {
+function nestedArrays(depth: number): unknown {
   let value: unknown = [];
   for (let i = 0; i < depth; i++) value = [value];
   return value;

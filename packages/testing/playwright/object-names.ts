@@ -13,21 +13,27 @@ export interface ById {
 export function objectName(what: string, className: unknown, name: unknown): ObjectName {
   const isClass = typeof className === 'string' && className !== '';
   if (!isClass) {
-    throw invalid(what, `takes the name of a class, such as 'Room', not ${shown(className)}`);
+    throw invalidArgument(
+      what,
+      `takes the name of a class, such as 'Room', not ${shownValue(className)}`,
+    );
   }
   if (typeof name === 'string') return { className, name };
   const id = typeof name === 'object' && name !== null && 'id' in name ? String(name.id) : '';
   if (/^[0-9a-f]{64}$/.test(id)) return { className, id };
-  throw invalid(
+  throw invalidArgument(
     what,
-    `takes the name of an object, such as 'lobby', or { id } with its 64 hexadecimal digits, not ${shown(name)}`,
+    `takes the name of an object, such as 'lobby', or { id } with its 64 hexadecimal digits, not ${shownValue(name)}`,
   );
 }
 
 /** Checks the name of an object of `openStorage`. @throws INVALID_ARGUMENT */
 export function storageName(what: string, name: unknown): ObjectName {
   if (typeof name === 'string') return { className: null, name };
-  throw invalid(what, `takes the name that the app passes to openStorage, not ${shown(name)}`);
+  throw invalidArgument(
+    what,
+    `takes the name that the app passes to openStorage, not ${shownValue(name)}`,
+  );
 }
 
 /** Describes an object, such as `Room 'lobby'`. */
@@ -37,10 +43,10 @@ export function wordsOfObject({ className, name, id, branch }: ObjectName): stri
   return branch === undefined ? object : `${branch} of ${object}`;
 }
 
-function shown(value: unknown): string {
+function shownValue(value: unknown): string {
   return typeof value === 'string' ? `"${value}"` : String(value);
 }
 
-function invalid(what: string, fact: string): Error {
+function invalidArgument(what: string, fact: string): Error {
   return storageError('INVALID_ARGUMENT', `${what}: ${fact}.`);
 }

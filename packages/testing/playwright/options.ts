@@ -32,7 +32,7 @@ export interface HarnessOptions {
   readonly waitMs: number;
 }
 
-const KNOWN: ReadonlySet<string> = new Set([
+const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
   'directory',
   'storageDirectory',
   'origin',
@@ -44,9 +44,9 @@ const KNOWN: ReadonlySet<string> = new Set([
 
 /** Checks the options and fills in the defaults. @throws INVALID_ARGUMENT */
 export function harnessOptions(given: ObjectsOptions): HarnessOptions {
-  const wrong = Object.keys(given).find((name) => !KNOWN.has(name));
+  const wrong = Object.keys(given).find((name) => !KNOWN_OPTIONS.has(name));
   if (wrong !== undefined) {
-    throw invalid(`has no option "${wrong}"; there are: ${[...KNOWN].join(', ')}.`);
+    throw invalidOptions(`has no option "${wrong}"; there are: ${[...KNOWN_OPTIONS].join(', ')}.`);
   }
   const {
     directory = 'ctx-storage-objects',
@@ -57,7 +57,7 @@ export function harnessOptions(given: ObjectsOptions): HarnessOptions {
     origin = null,
     timeout = 5000,
   } = given;
-  if (!(timeout > 0)) throw invalid(`timeout is a number of milliseconds, not ${timeout}.`);
+  if (!(timeout > 0)) throw invalidOptions(`timeout is a number of milliseconds, not ${timeout}.`);
   const facts = { medium, scriptName, uniqueKeys };
   return {
     objects: { ...facts, directory },
@@ -69,9 +69,9 @@ export function harnessOptions(given: ObjectsOptions): HarnessOptions {
 
 function originOf(address: string): string {
   if (URL.canParse(address) && /^https?:/.test(address)) return new URL(address).origin;
-  throw invalid(`origin is an address such as 'http://localhost:5173', not "${address}".`);
+  throw invalidOptions(`origin is an address such as 'http://localhost:5173', not "${address}".`);
 }
 
-function invalid(fact: string): Error {
+function invalidOptions(fact: string): Error {
   return storageError('INVALID_ARGUMENT', `objectsOptions: ${fact}`);
 }

@@ -37,7 +37,7 @@ interface CheckedSeed {
   readonly content: SeedContent;
 }
 
-const PARTS: ReadonlySet<string> = new Set(['file', 'sql', 'entries', 'alarm']);
+const SEED_MEMBERS: ReadonlySet<string> = new Set(['file', 'sql', 'entries', 'alarm']);
 
 /** Stores the contents of the objects. @throws INVALID_ARGUMENT, DataCloneError, and errors of storing */
 export async function storeSeeds(objects: OriginObjects, seeds: readonly Seed[]): Promise<void> {
@@ -49,13 +49,13 @@ export async function storeSeeds(objects: OriginObjects, seeds: readonly Seed[])
 /** Returns the seeds of a table, one for each object. */
 export function seedsOf(table: SeedTable): Seed[] {
   if (typeof table !== 'object' || table === null || Array.isArray(table)) {
-    throw invalid(
+    throw invalidSeed(
       'takes a table of contents, { Room: { lobby: { entries: { … } } } }, by class and name of the object.',
     );
   }
   return Object.entries(table).flatMap(([className, contents]) => {
     if (typeof contents !== 'object' || contents === null) {
-      throw invalid(
+      throw invalidSeed(
         `"${className}" holds contents by name of the object, not ${String(contents)}.`,
       );
     }
@@ -108,32 +108,34 @@ async function store(
 async function check({ object, content }: Seed): Promise<CheckedSeed> {
   const words = wordsOfObject(object);
   if (typeof content !== 'object' || content === null) {
-    throw invalid(`${words} takes { entries, sql, file, alarm }, not ${String(content)}.`);
+    throw invalidSeed(`${words} takes { entries, sql, file, alarm }, not ${String(content)}.`);
   }
-  const wrong = Object.keys(content).find((part) => !PARTS.has(part));
+  const wrong = Object.keys(content).find((part) => !SEED_MEMBERS.has(part));
   if (wrong !== undefined) {
-    throw invalid(
-      `${words} has no part "${wrong}"; the parts are ${[...PARTS].join(', ')}. Keys of the object go into ` +
+    throw invalidSeed(
+      `${words} has no part "${wrong}"; the parts are ${[...SEED_MEMBERS].join(', ')}. Keys of the object go into ` +
         `entries: { ${wrong}: … }.`,
     );
   }
   const { entries = {}, sql, alarm } = content;
   if (typeof entries !== 'object' || entries === null || Array.isArray(entries)) {
-    throw invalid(`the entries of ${words} are an object, { key: value }, not ${String(entries)}.`);
+    throw invalidSeed(
+      `the entries of ${words} are an object, { key: value }, not ${String(entries)}.`,
+    );
   }
   for (const [key, value] of Object.entries(entries)) checkValue(words, key, value);
   if (sql !== undefined && typeof sql !== 'string') {
-    throw invalid(`the sql of ${words} is text, not ${typeof sql}.`);
+    throw invalidSeed(`the sql of ${words} is text, not ${typeof sql}.`);
   }
   const sqlBytes = utf8Bytes(sql ?? '');
   if (sqlBytes > SQL_BYTES_MAX) {
-    throw invalid(
+    throw invalidSeed(
       `the sql of ${words} is ${sqlBytes} bytes, at most ${SQL_BYTES_MAX}. For more, make a SQLite file of it ` +
         'and seed { file }, or seed part by part.',
     );
   }
   if (alarm !== undefined && Number.isNaN(Number(alarm))) {
-    throw invalid(
+    throw invalidSeed(
       `the alarm of ${words} is a time in milliseconds or a Date, not ${String(alarm)}.`,
     );
   }
@@ -145,7 +147,7 @@ async function bytesOf(words: string, file: SeedContent['file']): Promise<Uint8A
   if (file === undefined) return undefined;
   if (file instanceof Uint8Array) return new Uint8Array(file);
   if (typeof file !== 'string') {
-    throw invalid(`the file of ${words} is a path or bytes, not ${String(file)}.`);
+    throw invalidSeed(`the file of ${words} is a path or bytes, not ${String(file)}.`);
   }
   try {
     return new Uint8Array(await readFile(file));
@@ -161,7 +163,9 @@ async function bytesOf(words: string, file: SeedContent['file']): Promise<Uint8A
 
 function checkValue(words: string, key: string, value: unknown): void {
   if (value === undefined) {
-    throw invalid(`the value of "${key}" of ${words} is undefined, which put() would leave out.`);
+    throw invalidSeed(
+      `the value of "${key}" of ${words} is undefined, which put() would leave out.`,
+    );
   }
   const what = `seed: ${words}`;
   convertKey(what, key);
@@ -176,6 +180,6 @@ function checkValue(words: string, key: string, value: unknown): void {
   }
 }
 
-function invalid(fact: string): Error {
+function invalidSeed(fact: string): Error {
   return storageError('INVALID_ARGUMENT', `seed: ${fact}`);
 }

@@ -56,7 +56,7 @@ export async function restoreSnapshot(
       if (bookmark === undefined) {
         await remove(objects, object);
       } else if ((await bookmarkOf(objects, object)) !== bookmark) {
-        await asked(objects, object, 'restore', bookmark);
+        await askObject(objects, object, 'restore', bookmark);
       }
     }),
   );
@@ -86,8 +86,8 @@ async function remove(objects: OriginObjects, object: ObjectName): Promise<void>
     await objects.ask({ op: 'delete', object }, { touches: false });
     return;
   }
-  await asked(objects, object, 'deleteAll');
-  await asked(objects, object, 'deleteAlarm');
+  await askObject(objects, object, 'deleteAll');
+  await askObject(objects, object, 'deleteAlarm');
 }
 
 function keyOf({ className, id }: ObjectName): string {
@@ -95,10 +95,10 @@ function keyOf({ className, id }: ObjectName): string {
 }
 
 async function bookmarkOf(objects: OriginObjects, object: ObjectName): Promise<string> {
-  return (await asked(objects, object, 'getCurrentBookmark')) as string;
+  return (await askObject(objects, object, 'getCurrentBookmark')) as string;
 }
 
-function asked(
+function askObject(
   objects: OriginObjects,
   object: ObjectName,
   method: string,

@@ -7,7 +7,7 @@ export function mustBeDuration(operation: string, value: unknown): void {
   if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return;
   throw storageError(
     'INVALID_ARGUMENT',
-    `${operation}: takes milliseconds, finite and not negative, not ${quoted(value)}.`,
+    `${operation}: takes milliseconds, finite and not negative, not ${shownValue(value)}.`,
   );
 }
 
@@ -16,10 +16,10 @@ export function mustBeCount(operation: string, value: unknown): void {
   if (Number.isSafeInteger(value) && (value as number) > 0) return;
   throw storageError(
     'INVALID_ARGUMENT',
-    `${operation}: takes a count, 1 or more, not ${quoted(value)}.`,
+    `${operation}: takes a count, 1 or more, not ${shownValue(value)}.`,
   );
 }
 
-function quoted(value: unknown): string {
+function shownValue(value: unknown): string {
   return typeof value === 'string' ? `"${value}"` : String(value);
 }

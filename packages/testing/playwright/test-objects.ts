@@ -188,7 +188,7 @@ interface Known {
   readonly options: string;
 }
 
-const known = new WeakMap<BrowserContext, Known>();
+const objectsByContext = new WeakMap<BrowserContext, Known>();
 
 /**
  * Returns the objects of a browser context without fixtures, for suites that compose their own. Calls with the same
@@ -205,10 +205,10 @@ export function defineObjects({ context, baseURL, ...given }: DefineOptions): Te
   }
   const options: HarnessOptions = harnessOptions(given);
   const text = JSON.stringify([options, baseURL]);
-  const before = known.get(context);
+  const before = objectsByContext.get(context);
   if (before === undefined) {
     const objects = new TestObjects(new OriginObjects(context, options, baseURL));
-    known.set(context, { objects, options: text });
+    objectsByContext.set(context, { objects, options: text });
     return objects;
   }
   if (before.options === text) return before.objects;

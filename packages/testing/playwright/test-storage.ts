@@ -40,7 +40,7 @@ export class TestStorage {
   get<T = unknown>(key: string): Promise<T | undefined>;
   get<T = unknown>(keys: string[]): Promise<Map<string, T>>;
   get(key: string | string[]): Promise<unknown> {
-    return this.#step(`get ${quoted(key)}`, 'get', [key], 'stored');
+    return this.#step(`get ${quoteKeys(key)}`, 'get', [key], 'stored');
   }
 
   /** Returns the entries of a range, in the order of their keys. */
@@ -53,14 +53,14 @@ export class TestStorage {
   put<T>(entries: Record<string, T>): Promise<void>;
   async put(key: string | Record<string, unknown>, ...value: unknown[]): Promise<void> {
     const keys = typeof key === 'string' ? key : Object.keys(key);
-    await this.#step(`put ${quoted(keys)}`, 'put', [key, ...value], 'storage');
+    await this.#step(`put ${quoteKeys(keys)}`, 'put', [key, ...value], 'storage');
   }
 
   /** Deletes a key and returns whether it existed; for several keys, returns how many existed. */
   delete(key: string): Promise<boolean>;
   delete(keys: string[]): Promise<number>;
   delete(key: string | string[]): Promise<unknown> {
-    return this.#step(`delete ${quoted(key)}`, 'delete', [key], 'storage');
+    return this.#step(`delete ${quoteKeys(key)}`, 'delete', [key], 'storage');
   }
 
   /** Removes everything except the alarm. */
@@ -72,7 +72,7 @@ export class TestStorage {
   sql<T extends object = SqlRow>(query: string, ...bindings: unknown[]): Promise<T[]> {
     // A write may be made before the app runs, while a read waits for it. The statement shows which of the two it is.
     const need = READS.test(query) ? 'stored' : 'storage';
-    return runAsStep(`${this}: sql ${shortened(query)}`, () =>
+    return runAsStep(`${this}: sql ${shortenQuery(query)}`, () =>
       this.#sql(query, bindings, need),
     ) as Promise<T[]>;
   }
@@ -227,12 +227,12 @@ const READS = /^\s*(?:select|values|with|pragma|explain)\b/i;
 
 const TITLE_CHARS = 60;
 
-function shortened(query: string): string {
+function shortenQuery(query: string): string {
   const line = query.replace(/\s+/g, ' ').trim();
   return line.length > TITLE_CHARS ? `${line.slice(0, TITLE_CHARS)}…` : line;
 }
 
-function quoted(keys: unknown): string {
+function quoteKeys(keys: unknown): string {
   return [keys]
     .flat()
     .map((key) => `'${String(key)}'`)

@@ -89,7 +89,7 @@ export class Clients {
 }
 
 /** Returns each call as many times as its weight says. @throws INVALID_ARGUMENT */
-export function weighted(entries: readonly CallEntry[]): (() => unknown)[] {
+export function weightedCalls(entries: readonly CallEntry[]): (() => unknown)[] {
   if (!Array.isArray(entries)) throw notCalls(entries);
   const calls = (entries as readonly CallEntry[]).flatMap((entry) => {
     if (typeof entry === 'function') return [entry];

@@ -69,7 +69,7 @@ export class Coverage implements SimulationCoverage {
       `not answered   ${this.unknown} calls; ${this.retried} retries`,
       `faults         ${happened.join(', ')}`,
       `crashed at     ${this.crashedAt.size} of ${this.waits.size} waits${
-        missed.length === 0 ? '' : `; never at ${shortened(missed)}`
+        missed.length === 0 ? '' : `; never at ${shortenList(missed)}`
       }`,
       `interleavings  ${this.interleavings.size}`,
     ].join('\n');
@@ -95,7 +95,7 @@ export class Coverage implements SimulationCoverage {
 
 const SHOWN_MAX = 5;
 
-function shortened(names: readonly string[]): string {
+function shortenList(names: readonly string[]): string {
   const rest = names.length - SHOWN_MAX;
   return `${names.slice(0, SHOWN_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }

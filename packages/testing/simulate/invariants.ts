@@ -14,7 +14,7 @@ export function exactlyOnce<Table extends object>(
   return async (tools) => {
     const counts = new Map<string, number>();
     for (const key of await log(tools)) counts.set(key, (counts.get(key) ?? 0) + 1);
-    const known = keyed(tools.calls);
+    const known = callsByKey(tools.calls);
     for (const [key, attempts] of known) {
       const count = counts.get(key) ?? 0;
       const text = textOfCall(attempts[0]!);
@@ -150,7 +150,7 @@ function describe(outcome: CallOutcome): string {
   return outcome.kind === 'answered' ? `was answered with ${JSON.stringify(outcome.value)}` : '';
 }
 
-function keyed(calls: readonly ClientCall[]): Map<string, ClientCall[]> {
+function callsByKey(calls: readonly ClientCall[]): Map<string, ClientCall[]> {
   const known = new Map<string, ClientCall[]>();
   for (const call of calls) {
     for (const key of call.keys) known.set(key, [...(known.get(key) ?? []), call]);

@@ -113,25 +113,29 @@ const RULES: Readonly<Record<keyof SimulateOptions<object>, Rule>> = {
  */
 export function checkSimulation(classes: ClassTable, options: object): void {
   if (!isObject(classes) || Object.keys(classes).length === 0) {
-    throw invalid(
+    throw invalidOptions(
       `the first argument is the classes by name, such as { Room }, not ${textOf(classes)}.`,
     );
   }
   if (!isObject(options)) {
-    throw invalid(`the second argument is the options, such as { calls }, not ${textOf(options)}.`);
+    throw invalidOptions(
+      `the second argument is the options, such as { calls }, not ${textOf(options)}.`,
+    );
   }
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(RULES, name));
   if (unknown !== undefined) {
-    throw invalid(`there is no option ${unknown}; there are ${Object.keys(RULES).join(', ')}.`);
+    throw invalidOptions(
+      `there is no option ${unknown}; there are ${Object.keys(RULES).join(', ')}.`,
+    );
   }
   for (const [name, { takes, isRight }] of Object.entries(RULES)) {
     const value: unknown = Reflect.get(options, name);
     if (value === undefined && name !== 'calls') continue;
-    if (!isRight(value)) throw invalid(`${name} takes ${takes}, not ${textOf(value)}.`);
+    if (!isRight(value)) throw invalidOptions(`${name} takes ${takes}, not ${textOf(value)}.`);
   }
 }
 
-function invalid(fact: string): Error {
+function invalidOptions(fact: string): Error {
   return storageError('INVALID_ARGUMENT', `simulate: ${fact}`);
 }
 

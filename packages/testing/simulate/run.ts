@@ -8,7 +8,7 @@ import type { Sqlite } from '@ctx-storage/worker/engine';
 import type { ClassTable } from '@ctx-storage/worker/objects';
 import { Activity } from './activity.ts';
 import { ClientCalls } from './client-calls.ts';
-import { type CallEntry, Clients, weighted } from './clients.ts';
+import { type CallEntry, Clients, weightedCalls } from './clients.ts';
 import { FaultsOfRun } from './faults.ts';
 import { type Answers, outsideOf } from './outside.ts';
 import type { FaultName, Gap, Step } from './plan.ts';
@@ -144,7 +144,7 @@ export class SimulatedRun {
       await this.#runTestCode('in the setup', () => setup(tools), attempt);
     }
     await this.#check('before the first step');
-    const entries = weighted(calls(tools));
+    const entries = weightedCalls(calls(tools));
     for (const [index, step] of this.#steps.entries()) {
       await this.#waitGap(step.gap);
       this.#world.random.reseed(step.seed);

@@ -167,12 +167,12 @@ function seedsOf({
   runs = 100,
   from = '1',
 }: Pick<AnyOptions, 'seed' | 'runs' | 'from'>): number[] {
-  const first = parsed(seed ?? from);
+  const first = parseSeed(seed ?? from);
   const count = seed === undefined ? runs : 1;
   return Array.from({ length: count }, (_, i) => first + i);
 }
 
-function parsed(seed: string): number {
+function parseSeed(seed: string): number {
   const number = /^[0-9a-z]{1,8}$/.test(seed) ? Number.parseInt(seed, 36) : Number.NaN;
   if (number < 2 ** 40) return number;
   throw storageError(

@@ -52,7 +52,7 @@ interface Namespace {
 /**
  * The source of a worker that stands beside the user's classes: it calls their objects, and returns errors as values.
  */
-const entry = (module: string) => `
+const entrySource = (module: string) => `
   import { WorkerEntrypoint } from 'cloudflare:workers';
   export * from ${JSON.stringify(module)};
   const stubOf = (env, { className, id, name }) =>
@@ -104,7 +104,7 @@ export async function workerdHosts(
   const { module, compatibilityDate, compatibilityFlags = [] } = options;
   const path = module instanceof URL || module.startsWith('file:') ? fileURLToPath(module) : module;
   const { outputFiles } = await build({
-    stdin: { contents: entry(path), resolveDir: process.cwd() },
+    stdin: { contents: entrySource(path), resolveDir: process.cwd() },
     alias: { 'ctx-storage/worker': 'cloudflare:workers' },
     external: ['cloudflare:*', 'node:*'],
     conditions: ['workerd', 'worker', 'import'],

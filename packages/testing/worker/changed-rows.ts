@@ -104,27 +104,27 @@ async function checkChanges(
     old.some((row) => !row.isNamed && now.some((one) => one.isNamed && one.rowid === row.rowid));
   if (hasRows && !isTaken(base, after) && !isTaken(after, base)) {
     const undone = await storage.revert(to);
-    expect(sorted(await dump(storage, table))).toEqual(sorted(base));
+    expect(sortedTexts(await dump(storage, table))).toEqual(sortedTexts(base));
     expect(undone).not.toBeNull();
     await storage.revert(undone!);
-    expect(sorted(await dump(storage, table))).toEqual(sorted(after));
+    expect(sortedTexts(await dump(storage, table))).toEqual(sortedTexts(after));
   }
 
   await storage.restore(from);
   await run(ours);
   const present = await dump(storage, table);
-  const expected = await merged(reckoner, table, { base, after, present, same, onConflict });
+  const expected = await expectedMerge(reckoner, table, { base, after, present, same, onConflict });
   const made = storage.merge({ from, to }, onConflict && { onConflict });
   if (expected === 'changed' || expected === 'constraint') {
     await expect(made).rejects.toMatchObject({
       code: 'CONFLICT',
       conflicts: expect.arrayContaining([expect.objectContaining({ reason: expected })]),
     });
-    expect(sorted(await dump(storage, table))).toEqual(sorted(present));
+    expect(sortedTexts(await dump(storage, table))).toEqual(sortedTexts(present));
     happened.add(expected === 'changed' ? 'conflict' : 'constraint');
   } else {
     await made;
-    expect(sorted(await dump(storage, table))).toEqual(sorted(expected));
+    expect(sortedTexts(await dump(storage, table))).toEqual(sortedTexts(expected));
     expect(await storage.sql.exec('PRAGMA quick_check').raw().toArray()).toEqual([['ok']]);
     happened.add('merged');
   }
@@ -132,7 +132,7 @@ async function checkChanges(
 }
 
 /** The rows that a merge must give, or why it is refused: the changed rows are taken out and put in. */
-async function merged(
+async function expectedMerge(
   reckoner: StorageHandle,
   table: TableCase,
   states: {
@@ -287,11 +287,11 @@ function areEqual(one: DumpedRow | null, other: DumpedRow | null): boolean {
 }
 
 function areSame(one: readonly DumpedRow[], other: readonly DumpedRow[]): boolean {
-  return sorted(one).join('\n') === sorted(other).join('\n');
+  return sortedTexts(one).join('\n') === sortedTexts(other).join('\n');
 }
 
 /** Returns the rows as sorted texts. The rowid of a row with a key is left out, because any is right. */
-function sorted(rows: readonly DumpedRow[]): string[] {
+function sortedTexts(rows: readonly DumpedRow[]): string[] {
   return rows.map(({ cells, rowid, isNamed }) => `${isNamed ? '' : rowid} ${cells.join()}`).sort();
 }
 

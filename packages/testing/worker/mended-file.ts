@@ -36,14 +36,14 @@ export async function mended(
   let sql: string[] = [];
   const runSql = async () => {
     if (sql.length > 0)
-      result = await (byShell ? inShell : inOfficial)(result, sql.join('\n'), setUp);
+      result = await (byShell ? runInShell : runInOfficialBuild)(result, sql.join('\n'), setUp);
     sql = [];
   };
   for (const line of program) {
     if (!line.startsWith('sqlite3 ')) sql.push(line);
     else {
       await runSql();
-      result = copied(result, line);
+      result = mendInShell(result, line);
     }
   }
   await runSql();
@@ -65,10 +65,14 @@ export async function fileBy(setUp: SetUp): Promise<Uint8Array> {
 
 /** A file that the sqlite3 program writes. */
 export function fileInShell(sql: string): Promise<Uint8Array> {
-  return inShell(new Uint8Array(), sql);
+  return runInShell(new Uint8Array(), sql);
 }
 
-async function inOfficial(file: Uint8Array, sql: string, setUp?: SetUp): Promise<Uint8Array> {
+async function runInOfficialBuild(
+  file: Uint8Array,
+  sql: string,
+  setUp?: SetUp,
+): Promise<Uint8Array> {
   official ??= startOfficial();
   const { sqlite3 } = await official;
   const name = `/mended-${++count}.sqlite`;
@@ -83,14 +87,14 @@ async function inOfficial(file: Uint8Array, sql: string, setUp?: SetUp): Promise
   }
 }
 
-async function inShell(file: Uint8Array, sql: string): Promise<Uint8Array> {
+async function runInShell(file: Uint8Array, sql: string): Promise<Uint8Array> {
   return inFolder(file, (folder) => {
     execFileSync('sqlite3', ['-bail', join(folder, 'file.sqlite')], { input: sql, stdio: 'pipe' });
     return readFileSync(join(folder, 'file.sqlite'));
   });
 }
 
-function copied(file: Uint8Array, command: string): Uint8Array {
+function mendInShell(file: Uint8Array, command: string): Uint8Array {
   return inFolder(file, (folder) => {
     const { stderr } = spawnSync('sh', ['-c', command], { cwd: folder, encoding: 'utf8' });
     if (stderr !== '') throw new Error(stderr);

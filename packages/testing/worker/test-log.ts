@@ -61,7 +61,7 @@ export function put(db: Database, k: number, v: string | Uint8Array): void {
 }
 
 /** The rows; bytes as hexadecimal text, which compares a hundred times faster. */
-export function all(db: Database): unknown {
+export function allRows(db: Database): unknown {
   return db.selectArrays(
     "SELECT k, CASE typeof(v) WHEN 'blob' THEN hex(v) ELSE v END FROM t ORDER BY k",
   );

@@ -46,7 +46,7 @@ interface Bundle extends Partial<LoadedCode> {
   readonly load?: () => Promise<LoadedCode['main']>;
 }
 
-const OF_PLATFORM = /^(?:cloudflare:.*|ctx-storage\/worker)$/;
+const PLATFORM_MODULE = /^(?:cloudflare:.*|ctx-storage\/worker)$/;
 
 /** This package's own modules for those of workerd. */
 const MODULES: ReadonlyMap<string, string> = new Map([
@@ -73,7 +73,7 @@ export async function bundleCode(
   const told: Plugin = {
     name: 'ctx-storage:dev',
     setup(build) {
-      build.onResolve({ filter: OF_PLATFORM }, ({ path, kind }) => {
+      build.onResolve({ filter: PLATFORM_MODULE }, ({ path, kind }) => {
         const own = MODULES.get(path);
         if (own !== undefined) return { path: addressOf(own), external: true };
         // A library may ask at run time whether the module exists.

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { WebSocket as Client } from 'ws';
 import { WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
-import { HANDSHAKE, received, type ServedApp, serveApp } from '../testing/served-app.ts';
+import { HANDSHAKE, receivedText, type ServedApp, serveApp } from '../testing/served-app.ts';
 
 /** The messages, errors and closes that the worker's sockets have got. */
 const workerEvents: unknown[] = [];
@@ -94,7 +94,7 @@ test('[DEV14] a page of the inspector that breaks the protocol ends its socket o
   const page = app.send('GET /__ctx-storage HTTP/1.1', ...HANDSHAKE, `Origin: ${app.address}`);
   await once(page, 'data');
   page.write(Uint8Array.from([0x81, 0x01, 0x61]));
-  await received(page);
+  await receivedText(page);
   expect([await alive(), uncaught]).toEqual(['alive', []]);
 });
 
@@ -140,7 +140,7 @@ test('[DEV16] the client gets the worker’s subprotocol and headers, or its who
   chosen.close();
   const none = clientOf('/socket', ['one']);
   expect(String(await once(none, 'error'))).toContain('Server sent no subprotocol');
-  const refused = await received(app.send('GET /refused HTTP/1.1', ...HANDSHAKE));
+  const refused = await receivedText(app.send('GET /refused HTTP/1.1', ...HANDSHAKE));
   expect(refused).toMatch(/^HTTP\/1.1 401 Go away\r\n/);
   expect(refused).toMatch(/^www-authenticate: Basic\r$/im);
   expect(refused).toMatch(/^set-cookie: a=1\r$/im);

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { ExecutionContext } from '../../../src/shared/contract/service.ts';
-import { HANDSHAKE, received, type ServedApp, serveApp } from '../testing/served-app.ts';
+import { HANDSHAKE, receivedText, type ServedApp, serveApp } from '../testing/served-app.ts';
 
 const LONG = 'x'.repeat(20_000);
 
@@ -86,7 +86,7 @@ async function answer(request: Request): Promise<Response> {
 
 /** Sends the lines of a request and returns its answer; the connection is closed after it. */
 async function ask(first: string, ...lines: string[]) {
-  const text = await received(app.send(first, 'Connection: close', ...lines));
+  const text = await receivedText(app.send(first, 'Connection: close', ...lines));
   const [head, ...rest] = text.split('\r\n\r\n') as [string, ...string[]];
   return { head: head.toLowerCase(), body: Buffer.from(rest.join('\r\n\r\n'), 'latin1') };
 }
@@ -199,7 +199,7 @@ test('[DEV24] a request that asks for another protocol than WebSocket is answere
   client.write('BO');
   await setTimeout(20);
   client.write('DYGET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
-  const text = await received(client);
+  const text = await receivedText(client);
   expect(text).toContain(`POST ${app.address}/a BODY`);
   expect(text).toContain('GET http://localhost/last no body');
 });
@@ -258,7 +258,7 @@ async function statusOf(port: number, path: string, headers: Record<string, stri
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const socket = connect(port, '127.0.0.1');
   socket.write([`GET ${path} HTTP/1.1`, 'Connection: close', ...lines, '', ''].join('\r\n'));
-  return Number((await received(socket)).slice(9, 12));
+  return Number((await receivedText(socket)).slice(9, 12));
 }
 
 test.each(['/cdn-cgi/handler/scheduled', '/cdn-cgi/local/scheduled'])(

@@ -59,7 +59,7 @@ export const HANDSHAKE = [
 ];
 
 /** Waits until the connection closes, and returns all bytes that arrived, as Latin-1 text. */
-export async function received(socket: Socket): Promise<string> {
+export async function receivedText(socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => {
     text += chunk;

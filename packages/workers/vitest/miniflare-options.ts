@@ -47,7 +47,7 @@ export interface MiniflareOptions {
   readonly workers?: readonly AuxiliaryWorker[];
 }
 
-const KNOWN = new Set<string>([
+const KNOWN_OPTIONS = new Set<string>([
   'bindings',
   'compatibilityDate',
   'compatibilityFlags',
@@ -73,7 +73,7 @@ const KNOWN_OF_WORKERS = new Set<string>([
 /** The configuration with these options. @throws Error that names an option that does not exist here */
 export function withMiniflare(config: ObjectsConfig, options: MiniflareOptions): ObjectsConfig {
   const { workers = [], compatibilityDate = config.compatibilityDate, bindings } = options;
-  mustBeKnown(options, KNOWN, 'miniflare');
+  mustBeKnown(options, KNOWN_OPTIONS, 'miniflare');
   for (const worker of workers) {
     mustBeKnown(worker, KNOWN_OF_WORKERS, `miniflare.workers: ${worker.name}`);
   }

@@ -79,7 +79,7 @@ const CONTEXT: TestContext = {
   },
 };
 
-const KNOWN = new Set<string>([
+const KNOWN_OPTIONS = new Set<string>([
   'wrangler',
   'miniflare',
   'remoteBindings',
@@ -99,7 +99,7 @@ export function cloudflareTest(given: GivenOptions = {}): Plugin[] {
     async config(user) {
       const root = resolve(user.root ?? '');
       const options = typeof given === 'function' ? await given(CONTEXT) : given;
-      mustBeKnown(options, KNOWN);
+      mustBeKnown(options, KNOWN_OPTIONS);
       const test = testOptions(user);
       const own = [test.setupFiles ?? []].flat();
       const paths = own.map((path) => resolve(root, path));

@@ -11,7 +11,7 @@ const PACKAGE = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const MENTION = /worker|wrangler|cloudflare/;
 
 /** Node has its modules already. */
-const OWN = /\/ctx-storage$/;
+const OWN_PACKAGE = /\/ctx-storage$/;
 
 const MODULE = /\.m?js$/;
 const IMPORT = /\b(?:from|import)\s?["']cloudflare:/;
@@ -34,7 +34,7 @@ export class PackagesOfWorkers extends RegExp {
 }
 
 function isOfWorkers(folder: string): boolean {
-  if (OWN.test(folder)) return false;
+  if (OWN_PACKAGE.test(folder)) return false;
   const manifest = join(folder, 'package.json');
   if (!existsSync(manifest) || !MENTION.test(readFileSync(manifest, 'utf8'))) return false;
   return someModule(folder, (path) => IMPORT.test(readFileSync(path, 'utf8')));

@@ -7,7 +7,7 @@ import { storageError } from '../../shared/contract/errors.ts';
 import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';
 import type { Abandoned, PageEnvironment } from './environment.ts';
 import { Flags } from './flags.ts';
-import { denied } from './leader-search.ts';
+import { deniedFunctionError } from './leader-search.ts';
 import { afterPassed, passedMs } from './passed-time.ts';
 import { scriptFault } from './script-fault.ts';
 import { Persistence } from './status.ts';
@@ -124,7 +124,7 @@ function makeFlag(): string {
   try {
     return URL.createObjectURL(new Blob([]));
   } catch (cause) {
-    throw denied('withSignal', cause);
+    throw deniedFunctionError('withSignal', cause);
   }
 }
 

@@ -27,7 +27,7 @@ import type { Flags } from './flags.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
 import {
   busy,
-  denied,
+  deniedFunctionError,
   FINISH_MS,
   LAST_ANSWERS_MS,
   type LeaderOptions,
@@ -106,7 +106,7 @@ export class LeaderFinder {
     this.#names = namesOf(options.directory);
     this.#tab = new Machine(
       newTab(options.source.kind === 'spawned'),
-      (state, event) => stepTab(this.#observed(state), event),
+      (state, event) => stepTab(this.#withoutFailedConnection(state), event),
       (effect) => this.#perform(effect),
     );
     this.#place = new ReservePlace(environment.locks, () => this.#step({ kind: 'first' }));
@@ -114,7 +114,7 @@ export class LeaderFinder {
       this.#client = environment.randomId();
       this.#control = environment.openChannel(this.#names.controlChannel);
     } catch (cause) {
-      throw denied(options.operation, cause);
+      throw deniedFunctionError(options.operation, cause);
     }
     this.client = this.#client.slice(-12);
     this.#leave = environment.stayFor(() => this.work.isUnderWay);
@@ -212,11 +212,11 @@ export class LeaderFinder {
   }
 
   get #isConnected(): boolean {
-    return isConnected(this.#observed(this.#tab.state));
+    return isConnected(this.#withoutFailedConnection(this.#tab.state));
   }
 
   /** The connection may have failed, and its users know it, before it says so. */
-  #observed(state: Tab): Tab {
+  #withoutFailedConnection(state: Tab): Tab {
     const hasFailed = this.#connection !== null && this.#connection.failure !== null;
     return hasFailed && isConnected(state) ? withoutConnection(state) : state;
   }
@@ -261,7 +261,7 @@ export class LeaderFinder {
         this.standing.outdate();
         return;
       case 'spawn':
-        this.#tab.handleNext(this.#spawned());
+        this.#tab.handleNext(this.#spawnWorker());
         return;
       case 'start':
         this.#start();
@@ -345,7 +345,7 @@ export class LeaderFinder {
     this.#alive.then(
       () => this.#step({ kind: 'entered' }),
       (cause) => {
-        const error = denied(this.#options.operation, cause) as Error;
+        const error = deniedFunctionError(this.#options.operation, cause) as Error;
         this.#step({ kind: 'refused', error });
       },
     );
@@ -371,7 +371,7 @@ export class LeaderFinder {
     this.#own?.start({ ...chosen, startedMs, isDirect });
   }
 
-  #spawned(): TabEvent {
+  #spawnWorker(): TabEvent {
     const { operation } = this.#options;
     try {
       const own = this.#createWorker();
@@ -397,7 +397,7 @@ export class LeaderFinder {
     const isSpawned = source.kind === 'spawned';
     return new OwnWorker(given, worker, isSpawned, operation, this.#names, this.#environment, {
       started: () => this.#step({ kind: 'started', worker }),
-      heard: (leader) => this.#judged(worker, leader),
+      heard: (leader) => this.#reportJudgement(worker, leader),
       leads: (channel, versions, medium) => {
         this.#offered = new ChannelEndpoint(channel);
         const refusal = this.#misfit(versions, null);
@@ -424,7 +424,7 @@ export class LeaderFinder {
     this.#step({ kind: 'announced', leader: this.#foundLeader(leads, null), line });
   }
 
-  #judged(by: string, leads: OtherLeader): void {
+  #reportJudgement(by: string, leads: OtherLeader): void {
     const { order, own, build } = leads;
     const line = own === null ? null : this.#names.reserveLock(own);
     this.#step({ kind: 'judged', by, leader: this.#foundLeader(leads, build), order, line });

@@ -7,7 +7,7 @@
 import { storageError } from '../../shared/contract/errors.ts';
 import type { PageEnvironment } from './environment.ts';
 import { LeaderFinder, type LeaderOptions } from './leader-finder.ts';
-import { completed, difference, sourceOf, type WorkerChoice } from './worker-choice.ts';
+import { completeChoice, difference, sourceOf, type WorkerChoice } from './worker-choice.ts';
 
 interface Known {
   readonly finder: LeaderFinder;
@@ -33,7 +33,7 @@ export class LeaderFinders {
     const { finder } = known;
     // A choice that never worked is not completed: its options may be the reason.
     const isKept = finder.hasServed || !finder.mayChange;
-    const wanted = isKept ? completed(choice, known.choice) : choice;
+    const wanted = isKept ? completeChoice(choice, known.choice) : choice;
     const differing = difference(wanted, known.choice);
     if (differing === null) return finder;
     if (!finder.mayChange) throw refusal(choice, differing);

@@ -67,13 +67,13 @@ export function misfit(operation: string, versions: Versions, build: Build | nul
     build === null ? 'the worker that leads' : `the worker that leads (build ${build})`;
   return storageError(
     'VERSION_MISMATCH',
-    `${operation}: ${leader} speaks ${spoken(versions)} of the protocol, this page ` +
-      `${spoken(OWN_VERSIONS)}. ${isNewer ? 'Reload this page' : 'Reload or close the other tabs'}; ` +
+    `${operation}: ${leader} speaks ${versionsText(versions)} of the protocol, this page ` +
+      `${versionsText(OWN_VERSIONS)}. ${isNewer ? 'Reload this page' : 'Reload or close the other tabs'}; ` +
       'stored data is kept.',
   );
 }
 
-function spoken({ version, oldest }: Versions): string {
+function versionsText({ version, oldest }: Versions): string {
   return version === oldest ? `version ${version}` : `versions ${oldest} to ${version}`;
 }
 
@@ -106,7 +106,7 @@ export function busy(operation: string, duration: string): Error {
 }
 
 /** The browser refuses a function, such as those that tabs of an origin share. Other failures stay as they are. */
-export function denied(operation: string, cause: unknown): unknown {
+export function deniedFunctionError(operation: string, cause: unknown): unknown {
   if (!(cause instanceof DOMException) || cause.name !== 'SecurityError') return cause;
   return storageError(
     'OPFS_UNAVAILABLE',

@@ -26,7 +26,7 @@ import {
 } from '../../shared/wire/control.ts';
 import { connectionClosed, fromWire } from '../../shared/wire/errors-on-wire.ts';
 import type { PageEnvironment, WorkerLike } from './environment.ts';
-import { denied, late, START_WAIT_MS } from './leader-search.ts';
+import { deniedFunctionError, late, START_WAIT_MS } from './leader-search.ts';
 
 /** How long a worker whose script has run may take until it serves: a script may await something first. */
 export const SERVE_WAIT_MS = 3000;
@@ -114,7 +114,7 @@ export class OwnWorker {
         case 'heard':
           return events.heard(message);
         case 'failed':
-          return events.failed(denied(operation, fromWire(message.error)) as Error);
+          return events.failed(deniedFunctionError(operation, fromWire(message.error)) as Error);
       }
     });
     worker.addEventListener('error', async (event) => {

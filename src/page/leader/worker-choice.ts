@@ -59,7 +59,7 @@ export function choiceOfConnect(
   const operation = 'connect';
   const isFunction = typeof worker === 'function';
   if (!isFunction && !isWorker(worker)) {
-    throw invalid(
+    throw invalidArgument(
       operation,
       `takes a function that starts the worker, or a Worker, not ${nameOf(worker)}. ${HOW_TO_START}`,
     );
@@ -90,7 +90,7 @@ export function choiceOfStorage(
   const options = optionsOf(operation, given);
   const { worker = null } = options;
   if (worker !== null && !isWorker(worker)) {
-    throw invalid(
+    throw invalidArgument(
       operation,
       `the option worker is a Worker that runs this package's worker.js, not ${nameOf(worker)}. Omit ` +
         'it, and the package starts its own.',
@@ -116,14 +116,14 @@ export function choiceOfStorage(
 /** The object's name. @throws INVALID_ARGUMENT */
 export function checkStorageName(name: unknown): string {
   if (typeof name === 'string') return name;
-  throw invalid(
+  throw invalidArgument(
     'openStorage',
     `a name is a string, not ${nameOf(name)}; write openStorage('notes'), or String(…) of it.`,
   );
 }
 
 /** The choice of a later caller, which may omit the choices of an earlier one. */
-export function completed(choice: WorkerChoice, known: WorkerChoice): WorkerChoice {
+export function completeChoice(choice: WorkerChoice, known: WorkerChoice): WorkerChoice {
   const { operation, worker, workerUrl, start } = choice;
   const wasmUrl = choice.wasmUrl ?? known.wasmUrl;
   const lateUrl = choice.lateUrl ?? known.lateUrl;
@@ -164,7 +164,7 @@ export function sourceOf({ worker, start, startBy, spawn, operation }: WorkerCho
 
 function mustBeWorker(operation: string, started: unknown): WorkerLike {
   if (isWorker(started)) return started;
-  throw invalid(
+  throw invalidArgument(
     operation,
     `the function returned ${nameOf(started)}, not a Worker. ${HOW_TO_START}`,
   );
@@ -187,7 +187,7 @@ function isWorker(value: unknown): value is WorkerLike {
 function optionsOf(operation: string, options: unknown): Record<string, unknown> {
   if (options === undefined) return {};
   if (typeof options === 'object' && options !== null) return options as Record<string, unknown>;
-  throw invalid(
+  throw invalidArgument(
     operation,
     `options are an object, such as { directory: 'app' }, not ${nameOf(options)}.`,
   );
@@ -196,7 +196,7 @@ function optionsOf(operation: string, options: unknown): Record<string, unknown>
 function directoryOf(operation: string, directory: unknown, otherwise: string): string {
   if (directory === undefined) return otherwise;
   if (typeof directory === 'string' && isFolderName(directory)) return directory;
-  throw invalid(
+  throw invalidArgument(
     operation,
     'a directory is the name of one folder, without slashes, control characters and halves of surrogate pairs, ' +
       `such as 'app', not ${nameOf(directory)}.`,
@@ -213,7 +213,7 @@ function mediumOf(operation: string, medium: unknown): StorageMedium | null {
   const known = STORAGE_MEDIA.find((one) => one === medium);
   if (known !== undefined) return known;
   const names = STORAGE_MEDIA.map((one) => `'${one}'`).join(', ');
-  throw invalid(
+  throw invalidArgument(
     operation,
     `a medium is one of ${names}, not ${nameOf(medium)}. Omit it to use the best one.`,
   );
@@ -233,7 +233,7 @@ function addressOf(
       // The text is not an address; the error is thrown below.
     }
   }
-  throw invalid(
+  throw invalidArgument(
     operation,
     `${option} is an address, such as '/assets/file' or a URL, not ${nameOf(address)}.`,
   );
@@ -247,6 +247,6 @@ function nameOf(value: unknown): string {
   return `an object of class ${value.constructor?.name ?? 'Object'}`;
 }
 
-function invalid(operation: string, fact: string): Error {
+function invalidArgument(operation: string, fact: string): Error {
   return storageError('INVALID_ARGUMENT', `${operation}: ${fact}`);
 }

@@ -100,7 +100,7 @@ export async function connectClasses<Classes extends object>(
         ({ address }) => address.id,
       );
       return found.map(({ address, error, ...facts }) => ({
-        ...named(address),
+        ...namedAddress(address),
         ...facts,
         error: error && (fromWire(error) as Error),
       }));
@@ -181,7 +181,7 @@ function clockOf(client: ObjectsClient): ObjectsClock {
     },
     runNextAlarm: async () => {
       const ran = await client.manage({ op: 'runNextAlarm' });
-      return ran === null ? null : { ...named(ran.address), dueTime: ran.dueMs };
+      return ran === null ? null : { ...namedAddress(ran.address), dueTime: ran.dueMs };
     },
     resume: async () => {
       await client.manage({ op: 'resume' });
@@ -189,7 +189,7 @@ function clockOf(client: ObjectsClient): ObjectsClock {
   };
 }
 
-function named(address: WireAddress): { className: string; id: DurableObjectId } {
+function namedAddress(address: WireAddress): { className: string; id: DurableObjectId } {
   const { className, id } = fromWireAddress(address);
   return { className: className ?? '', id };
 }

@@ -160,16 +160,16 @@ interface Shared {
   heard: number;
 }
 
-const known = new WeakMap<PageEnd, Shared>();
+const sharedByConnection = new WeakMap<PageEnd, Shared>();
 
 function sharedOf(connection: PageEnd): Shared {
-  let shared = known.get(connection);
+  let shared = sharedByConnection.get(connection);
   if (shared === undefined) {
     const references = new References(connection.worker);
     connection.show(references);
     void connection.lost.then((reason) => references.end(reason));
     shared = { references, heard: 0 };
-    known.set(connection, shared);
+    sharedByConnection.set(connection, shared);
   }
   return shared;
 }

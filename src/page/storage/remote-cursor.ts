@@ -301,7 +301,7 @@ class RowSource implements Abandoned {
 
 /** Returns true for the error of a closed handle, moment or connection. */
 function isEnd(error: unknown): boolean {
-  return isStorageError(error) && ENDS.has(error.code);
+  return isStorageError(error) && END_CODES.has(error.code);
 }
 
-const ENDS: ReadonlySet<string> = new Set(['CONNECTION_CLOSED', 'MOMENT_CLOSED']);
+const END_CODES: ReadonlySet<string> = new Set(['CONNECTION_CLOSED', 'MOMENT_CLOSED']);

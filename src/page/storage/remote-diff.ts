@@ -74,7 +74,7 @@ class Walk {
   async call<C extends Call>(callOf: (diff: number) => C): Promise<Results[C['op']]> {
     for (const repeats = new Repeats(this.#calls.session.now); ; ) {
       try {
-        return await this.#calls.call(callOf(await this.#opened()), null);
+        return await this.#calls.call(callOf(await this.#openedNumber()), null);
       } catch (error) {
         if (!isLost(error, this.#calls) || repeats.areOver(error)) throw error;
         this.#open = null;
@@ -90,7 +90,7 @@ class Walk {
     await this.#calls.call({ op: 'closeDiff', diff: open.diff }, null, null).catch(() => {});
   }
 
-  async #opened(): Promise<number> {
+  async #openedNumber(): Promise<number> {
     const { generation } = this.#calls.session;
     if (this.#open?.generation === generation) return this.#open.diff;
     // This call is not cancelled, because the number of the opened comparison would be lost.

@@ -138,7 +138,7 @@ export class MomentSession implements SessionCalls {
 
   #view(): Promise<number> {
     const shared = this.#shared;
-    if (shared.isClosed) return Promise.reject(closed());
+    if (shared.isClosed) return Promise.reject(momentClosedError());
     const { generation } = this.session;
     if (shared.view?.generation === generation) return shared.view.id;
     const { bookmark } = shared;
@@ -156,7 +156,7 @@ export class MomentSession implements SessionCalls {
   }
 
   get end(): Error | undefined {
-    return this.#shared.isClosed ? closed() : this.#calls.end;
+    return this.#shared.isClosed ? momentClosedError() : this.#calls.end;
   }
 }
 
@@ -171,7 +171,7 @@ function isLost(error: unknown, calls: SessionCalls): boolean {
   return ['MOMENT_CLOSED', 'OBJECT_RESET', 'CONNECTION_CLOSED'].includes(error.code);
 }
 
-function closed(): Error {
+function momentClosedError(): Error {
   return storageError(
     'MOMENT_CLOSED',
     'The handle of the earlier moment was closed; call at() again.',

@@ -50,7 +50,7 @@ export class RemoteTransactions {
       signal?.throwIfAborted(); // the signal may have aborted while this call waited for its turn
       return this.#session.begin(signal, label);
     });
-    const result = started.then((scope) => this.#one(scope, run, signal));
+    const result = started.then((scope) => this.#runOne(scope, run, signal));
     this.#last = result.catch(() => {}); // the caller receives the error
     if (signal === undefined) return result;
     // Opening may wait for transactions of other sessions. It rejects if the worker refuses, or if it is undone first.
@@ -59,7 +59,7 @@ export class RemoteTransactions {
     return result;
   }
 
-  async #one<T>(
+  async #runOne<T>(
     scope: TransactionScope,
     closure: Closure<T>,
     signal: AbortSignal | undefined,

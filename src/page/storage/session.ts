@@ -417,7 +417,7 @@ export class Session implements SessionCalls {
           continue;
         }
         if ('error' in outcome) throw fromWire(outcome.error);
-        return this.#opened(connection, outcome.ok);
+        return this.#acceptOpened(connection, outcome.ok);
       }
     } catch (error) {
       if (!this.#isClosed()) this.#state = { kind: 'unopened' };
@@ -429,7 +429,7 @@ export class Session implements SessionCalls {
     }
   }
 
-  #opened(connection: SessionConnection, id: SessionId): Error | null {
+  #acceptOpened(connection: SessionConnection, id: SessionId): Error | null {
     if (this.#isClosed()) {
       void connection.worker.close(id).catch(() => {});
       return this.end ?? null;

@@ -8,14 +8,18 @@ export async function fileBytes(operation: string, file: Blob): Promise<Uint8Arr
   try {
     bytes = await file.arrayBuffer();
   } catch (cause) {
-    throw changed(operation, file, String(cause), cause);
+    throw fileChangedError(operation, file, String(cause), cause);
   }
   const { byteLength } = bytes;
   if (byteLength === file.size) return new Uint8Array(bytes);
-  throw changed(operation, file, `It had ${file.size} bytes, and ${byteLength} could be read.`);
+  throw fileChangedError(
+    operation,
+    file,
+    `It had ${file.size} bytes, and ${byteLength} could be read.`,
+  );
 }
 
-function changed(operation: string, file: Blob, fact: string, cause?: unknown): Error {
+function fileChangedError(operation: string, file: Blob, fact: string, cause?: unknown): Error {
   const { name } = file as Partial<File>;
   return storageError(
     'INPUT_CHANGED',

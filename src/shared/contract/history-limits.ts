@@ -44,15 +44,15 @@ export function historyFault(given: unknown): string | null {
   }
   const { days = 0, bytes = 0, thin = false } = given as { readonly [name: string]: unknown };
   if (!(typeof days === 'number' && days >= 0 && days <= RECOVERY_WINDOW_DAYS)) {
-    return `history.days is a number from 0 to ${RECOVERY_WINDOW_DAYS}, not ${textOf(days)}.`;
+    return `history.days is a number from 0 to ${RECOVERY_WINDOW_DAYS}, not ${shownValue(days)}.`;
   }
   if (!(typeof bytes === 'number' && bytes >= 0)) {
-    return `history.bytes is a number of bytes from 0 on, or Infinity, not ${textOf(bytes)}.`;
+    return `history.bytes is a number of bytes from 0 on, or Infinity, not ${shownValue(bytes)}.`;
   }
-  if (typeof thin !== 'boolean') return `history.thin is true or false, not ${textOf(thin)}.`;
+  if (typeof thin !== 'boolean') return `history.thin is true or false, not ${shownValue(thin)}.`;
   return null;
 }
 
-function textOf(value: unknown): string {
+function shownValue(value: unknown): string {
   return typeof value === 'number' ? String(value) : `a ${typeof value}`;
 }

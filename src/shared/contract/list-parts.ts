@@ -16,7 +16,7 @@ export async function listParts<T>(
   ask: (part: ListPart) => Promise<T[]>,
   idOf: (listed: T) => string,
 ): Promise<T[]> {
-  const { limit, startAfter } = checked(options);
+  const { limit, startAfter } = checkedOptions(options);
   const found: T[] = [];
   let after = startAfter;
   while (found.length < limit) {
@@ -30,7 +30,10 @@ export async function listParts<T>(
   return found;
 }
 
-function checked(options: ListObjectsOptions = {}): { limit: number; startAfter: string | null } {
+function checkedOptions(options: ListObjectsOptions = {}): {
+  limit: number;
+  startAfter: string | null;
+} {
   const { limit = Number.POSITIVE_INFINITY, startAfter } = options ?? {};
   if (!(limit === Number.POSITIVE_INFINITY || Number.isInteger(limit)) || limit < 1) {
     throw storageError('INVALID_ARGUMENT', 'list: limit is a whole number from 1 on.');

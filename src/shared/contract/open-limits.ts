@@ -10,7 +10,7 @@ export interface OpenLimits {
 /** @throws INVALID_ARGUMENT */
 export function checkOpenLimits(operation: string, given: unknown): OpenLimits {
   if (typeof given !== 'object' || given === null) {
-    throw invalid(
+    throw invalidLimits(
       operation,
       `limits is an object, such as { importMs: 60_000 }, not ${String(given)}.`,
     );
@@ -18,16 +18,19 @@ export function checkOpenLimits(operation: string, given: unknown): OpenLimits {
   const { importMs, ...others } = given as { readonly [name: string]: unknown };
   const [other] = Object.keys(others);
   if (other !== undefined) {
-    throw invalid(
+    throw invalidLimits(
       operation,
       `limits has importMs only, not ${other}, which serve() takes in a worker of your own.`,
     );
   }
   if (importMs === undefined) return {};
   if (typeof importMs === 'number' && importMs > 0) return { importMs };
-  throw invalid(operation, `limits.importMs takes milliseconds above 0, not ${String(importMs)}.`);
+  throw invalidLimits(
+    operation,
+    `limits.importMs takes milliseconds above 0, not ${String(importMs)}.`,
+  );
 }
 
-function invalid(operation: string, fact: string): Error {
+function invalidLimits(operation: string, fact: string): Error {
   return storageError('INVALID_ARGUMENT', `${operation}: ${fact}`);
 }

@@ -32,20 +32,24 @@ const ENDINGS = ['.js', '.ts', '.mjs', '.mts'];
 /** @throws INVALID_ARGUMENT */
 export function checkSource(operation: string, files: unknown, main: unknown): CheckedSource {
   if (typeof files !== 'object' || files === null || Array.isArray(files)) {
-    throw invalid(operation, "files are an object of texts by path, such as { 'main.js': '…' }.");
+    throw invalidSource(
+      operation,
+      "files are an object of texts by path, such as { 'main.js': '…' }.",
+    );
   }
   const entries = Object.entries(files);
-  if (entries.length === 0) throw invalid(operation, 'files has no module; give at least one.');
+  if (entries.length === 0)
+    throw invalidSource(operation, 'files has no module; give at least one.');
   for (const [path, text] of entries) {
     if (!isModulePath(path)) {
-      throw invalid(
+      throw invalidSource(
         operation,
         `"${path}" is not the path of a module: it is relative, such as 'lib/words.js', without spaces, ` +
           "quotation marks, '.' and '..'.",
       );
     }
     if (typeof text !== 'string') {
-      throw invalid(operation, `the text of "${path}" is a string, not ${typeof text}.`);
+      throw invalidSource(operation, `the text of "${path}" is a string, not ${typeof text}.`);
     }
   }
   return { files: Object.fromEntries(entries), main: mainOf(operation, Object.keys(files), main) };
@@ -55,7 +59,7 @@ function mainOf(operation: string, paths: readonly string[], main: unknown): str
   if (main !== undefined) {
     const found = paths.find((path) => path === main);
     if (found !== undefined) return found;
-    throw invalid(
+    throw invalidSource(
       operation,
       `main names "${String(main)}", which is not among files: ${paths.join(', ')}.`,
     );
@@ -64,7 +68,7 @@ function mainOf(operation: string, paths: readonly string[], main: unknown): str
   const names = MAIN_NAMES.flatMap((name) => ENDINGS.map((ending) => name + ending));
   const found = names.find((name) => paths.includes(name));
   if (found !== undefined) return found;
-  throw invalid(
+  throw invalidSource(
     operation,
     `which of ${paths.join(', ')} exports the classes? Name it: { main: '${paths[0]}' }.`,
   );
@@ -98,6 +102,6 @@ export function resolveModule(
   return candidates.find((candidate) => Object.hasOwn(files, candidate));
 }
 
-function invalid(operation: string, fact: string): Error {
+function invalidSource(operation: string, fact: string): Error {
   return storageError('INVALID_ARGUMENT', `${operation}: ${fact}`);
 }

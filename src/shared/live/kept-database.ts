@@ -118,7 +118,7 @@ export class KeptDatabase {
   async find(key: KeptKey): Promise<KeptResult | undefined> {
     const transaction = this.#database.transaction(RESULTS);
     const request = transaction.objectStore(RESULTS).get(key as unknown as IDBValidKey);
-    await ended(transaction);
+    await transactionEnd(transaction);
     return request.result as KeptResult | undefined;
   }
 
@@ -158,14 +158,14 @@ export class KeptDatabase {
       }
       for (const key of excess([...metadataByKey.values()], nowMs)) forget(key);
     };
-    await ended(transaction);
+    await transactionEnd(transaction);
   }
 
   /** Deletes results durably: they do not return after a loss of power. @throws DOMException */
   async drop(range: IDBKeyRange): Promise<void> {
     const transaction = this.#beginDurableWrite();
     for (const store of [RESULTS, METADATA]) transaction.objectStore(store).delete(range);
-    await ended(transaction);
+    await transactionEnd(transaction);
   }
 
   /** Deletes, durably, the results of all users of the directory except this one. @throws DOMException */
@@ -181,7 +181,7 @@ export class KeptDatabase {
         transaction.objectStore(RESULTS).delete(key as unknown as IDBValidKey);
       }
     };
-    await ended(transaction);
+    await transactionEnd(transaction);
   }
 
   close(): void {
@@ -221,7 +221,7 @@ function isSameObject(one: KeptKey, other: KeptKey): boolean {
   return one[0] === other[0] && one[1] === other[1] && one[2] === other[2];
 }
 
-function ended(transaction: IDBTransaction): Promise<void> {
+function transactionEnd(transaction: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error);

@@ -27,7 +27,7 @@ const utf16Decoder = new TextDecoder('utf-16le', { ignoreBOM: true });
 const utf8Decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Makes the error for bytes that are not a value. `fact` describes the bytes. */
-export function corrupt(fact: string, options?: ErrorOptions): StorageError {
+export function corruptValueError(fact: string, options?: ErrorOptions): StorageError {
   return storageError('CORRUPT', `The stored value cannot be read: ${fact}.`, options);
 }
 
@@ -48,7 +48,7 @@ export class ByteReader {
   }
 
   byte(): number {
-    if (this.#at >= this.#end) throw corrupt('it ends too early');
+    if (this.#at >= this.#end) throw corruptValueError('it ends too early');
     return this.#bytes[this.#at++]!;
   }
 
@@ -73,7 +73,7 @@ export class ByteReader {
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) return value;
     }
-    throw corrupt('a number of more than 49 bits');
+    throw corruptValueError('a number of more than 49 bits');
   }
 
   int32(): number {
@@ -91,7 +91,7 @@ export class ByteReader {
     const length = Math.floor(field / 2);
     // A larger bigint is refused, because an engine needs much more memory to construct one than its bytes take.
     if (length > VALUE_BYTES_MAX) {
-      throw corrupt(`a bigint of ${length} bytes, at most ${VALUE_BYTES_MAX}`);
+      throw corruptValueError(`a bigint of ${length} bytes, at most ${VALUE_BYTES_MAX}`);
     }
     const at = this.#take(length);
     let magnitude: bigint;
@@ -119,7 +119,7 @@ export class ByteReader {
       case TAG.utf8String:
         return this.utf8();
       default:
-        throw corrupt(`byte ${tag} in place of a string`);
+        throw corruptValueError(`byte ${tag} in place of a string`);
     }
   }
 
@@ -133,7 +133,7 @@ export class ByteReader {
 
   twoByteString(): string {
     const length = this.varint();
-    if (length % 2 === 1) throw corrupt('half a character');
+    if (length % 2 === 1) throw corruptValueError('half a character');
     const at = this.#take(length);
     const buffer = length < LONG_STRING ? undefined : nodeBuffer(this.#bytes, at, length);
     if (buffer !== undefined) return buffer.ucs2Slice(0, length);
@@ -164,7 +164,7 @@ export class ByteReader {
 
   #take(length: number): number {
     const at = this.#at;
-    if (length > this.#end - at) throw corrupt('it ends too early');
+    if (length > this.#end - at) throw corruptValueError('it ends too early');
     this.#at = at + length;
     return at;
   }

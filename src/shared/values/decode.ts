@@ -4,7 +4,7 @@
 // lengths that the bytes claim. The value shares no memory with the given array.
 
 import { isStorageError } from '../contract/errors.ts';
-import { ByteReader, corrupt } from './byte-reader.ts';
+import { ByteReader, corruptValueError } from './byte-reader.ts';
 import { readHostError, readPlainError } from './error-codec.ts';
 import { readHostObject } from './host-codec.ts';
 import { bufferResizable } from './slots.ts';
@@ -45,7 +45,9 @@ function decode(decoder: Decoder): unknown {
   } catch (error) {
     if (isStorageError(error)) throw error;
     // A constructor has refused bytes that no program could have stored, or the stack is too small for the nesting.
-    throw corrupt(error instanceof Error ? error.message : String(error), { cause: error });
+    throw corruptValueError(error instanceof Error ? error.message : String(error), {
+      cause: error,
+    });
   }
 }
 
@@ -86,7 +88,7 @@ class Decoder implements ValueReader {
       this.input.byte();
       this.#version = this.input.varint();
       if (this.#version < WIRE_VERSION_MIN || this.#version > WIRE_VERSION) {
-        throw corrupt(
+        throw corruptValueError(
           `version ${this.#version} of the format; ${WIRE_VERSION_MIN} to ${WIRE_VERSION} are known`,
         );
       }
@@ -135,7 +137,7 @@ class Decoder implements ValueReader {
   /** Reads a container. Few stack frames are used per level, because the stack limits the nesting. */
   #nested(tag: number): unknown {
     if (++this.#depth > NESTING_DEPTH_MAX) {
-      throw corrupt(`objects nested more than ${NESTING_DEPTH_MAX} levels deep`);
+      throw corruptValueError(`objects nested more than ${NESTING_DEPTH_MAX} levels deep`);
     }
     let value: unknown;
     if (tag === TAG.object) {
@@ -186,9 +188,9 @@ class Decoder implements ValueReader {
       case TAG.host:
         return this.#readHost();
       case TAG.sharedArrayBuffer:
-        throw corrupt('a SharedArrayBuffer, whose content was never stored');
+        throw corruptValueError('a SharedArrayBuffer, whose content was never stored');
       default:
-        throw corrupt(`byte ${tag} in place of a value`);
+        throw corruptValueError(`byte ${tag} in place of a value`);
     }
   }
 
@@ -212,11 +214,11 @@ class Decoder implements ValueReader {
 
   #readSparseArray(): unknown[] {
     const length = this.input.varint();
-    if (length >= 2 ** 32) throw corrupt(`an array of length ${length}`);
+    if (length >= 2 ** 32) throw corruptValueError(`an array of length ${length}`);
     const array: unknown[] = [];
     this.#objects.push(array);
     const count = this.#readMembers(array as unknown as Container, TAG.sparseArrayEnd);
-    if (array.length > length) throw corrupt('an element behind the end of its array');
+    if (array.length > length) throw corruptValueError('an element behind the end of its array');
     // A sparse array first gets the maximal length, so that engines store its elements in a map instead of a list.
     if (length > SHORT_ARRAY + 8 * count) array.length = 2 ** 32 - 1;
     array.length = length;
@@ -226,7 +228,7 @@ class Decoder implements ValueReader {
 
   #checkLength(array: readonly unknown[], length: number): void {
     if (this.input.varint() !== length || array.length !== length) {
-      throw corrupt('the two lengths of an array differ');
+      throw corruptValueError('the two lengths of an array differ');
     }
   }
 
@@ -237,11 +239,11 @@ class Decoder implements ValueReader {
     for (; input.peekTag() !== end; count++) {
       const key = this.readValue();
       if (typeof key !== 'string' && typeof key !== 'number') {
-        throw corrupt('a key that is neither string nor number');
+        throw corruptValueError('a key that is neither string nor number');
       }
       const value = this.readValue();
       if (key === '__proto__' || (key === 'length' && Array.isArray(object))) {
-        if (key === 'length') throw corrupt('an array with a property "length"');
+        if (key === 'length') throw corruptValueError('an array with a property "length"');
         const own = { value, writable: true, enumerable: true, configurable: true };
         Object.defineProperty(object, key, own);
       } else {
@@ -249,7 +251,7 @@ class Decoder implements ValueReader {
       }
     }
     input.byte();
-    if (input.varint() !== count) throw corrupt('the number of properties is wrong');
+    if (input.varint() !== count) throw corruptValueError('the number of properties is wrong');
     return count;
   }
 
@@ -279,12 +281,13 @@ class Decoder implements ValueReader {
   }
 
   #takeElement(): void {
-    if (--this.#elementsLeft < 0) throw corrupt('its Maps and Sets have too many elements');
+    if (--this.#elementsLeft < 0)
+      throw corruptValueError('its Maps and Sets have too many elements');
   }
 
   #checkCount(count: number): void {
     this.input.byte();
-    if (this.input.varint() !== count) throw corrupt('the number of items is wrong');
+    if (this.input.varint() !== count) throw corruptValueError('the number of items is wrong');
   }
 
   #readRegExp(): RegExp {
@@ -294,7 +297,7 @@ class Decoder implements ValueReader {
     for (const [flag, bit] of REGEXP_FLAGS) if (bits & bit) flags += flag;
     this.#unicodeSources ??= new UnicodeSources();
     const tooLong = this.#unicodeSources.add(source, flags);
-    if (tooLong !== undefined) throw corrupt(tooLong);
+    if (tooLong !== undefined) throw corruptValueError(tooLong);
     return this.#add(new RegExp(source, flags));
   }
 
@@ -304,7 +307,7 @@ class Decoder implements ValueReader {
     const content = this.input.copy(length);
     this.#reservedBytes += maxByteLength;
     if (maxByteLength < length || this.#reservedBytes > RESERVED_BYTES_MAX) {
-      throw corrupt(`a buffer that may grow to ${maxByteLength} bytes`);
+      throw corruptValueError(`a buffer that may grow to ${maxByteLength} bytes`);
     }
     const buffer = new ArrayBuffer(length, { maxByteLength });
     new Uint8Array(buffer).set(content);
@@ -326,19 +329,21 @@ class Decoder implements ValueReader {
     const length = input.varint();
     const flags = this.#version >= 14 ? input.varint() : 0;
     const viewClass = VIEW_CLASSES.find((entry) => entry.tag === tag);
-    if (!viewClass) throw corrupt(`a view of class ${tag}, unknown to this engine`);
+    if (!viewClass) throw corruptValueError(`a view of class ${tag}, unknown to this engine`);
     if ((flags & VIEW_FLAG.lengthTracking) !== 0) {
-      if (!bufferResizable(buffer)) throw corrupt('a view that follows the end of a fixed buffer');
+      if (!bufferResizable(buffer))
+        throw corruptValueError('a view that follows the end of a fixed buffer');
       return createTrackingView(viewClass, buffer, offset);
     }
-    if (length % viewClass.elementBytes !== 0) throw corrupt('half an element in a view');
+    if (length % viewClass.elementBytes !== 0) throw corruptValueError('half an element in a view');
     return viewClass.create(buffer, offset, length / viewClass.elementBytes);
   }
 
   #readReference(): unknown {
     const number = this.input.varint();
     const object = this.#objects[number];
-    if (object === undefined || object === PENDING) throw corrupt(`object ${number} is not there`);
+    if (object === undefined || object === PENDING)
+      throw corruptValueError(`object ${number} is not there`);
     // A view of a buffer that was read earlier is preceded by a reference to that buffer.
     return object instanceof ArrayBuffer ? this.#readViews(object) : object;
   }

@@ -5,7 +5,7 @@
 // that name. In workerd's form, all properties except `message` are read as enumerable, and so is `stack`, unless the error
 // is in a message.
 
-import { corrupt } from './byte-reader.ts';
+import { corruptValueError } from './byte-reader.ts';
 import type { ValueReader, ValueWriter } from './value-streams.ts';
 import {
   ERROR_CLASS_TAGS,
@@ -72,7 +72,7 @@ export function readHostError(
   if (kind === 0) define(error, 'name', name, true);
   const properties = reader.readValue();
   if (typeof properties !== 'object' || properties === null) {
-    throw corrupt('the properties of an error are not an object');
+    throw corruptValueError('the properties of an error are not an object');
   }
   for (const property of Object.keys(properties)) {
     const value = (properties as Record<string, unknown>)[property];
@@ -113,7 +113,7 @@ export function readPlainError(reader: ValueReader, onCreated: (error: object) =
         return create();
       default: {
         const tagged = ERROR_CLASS_TAGS.get(tag);
-        if (!tagged) throw corrupt(`byte ${tag} in an error`);
+        if (!tagged) throw corruptValueError(`byte ${tag} in an error`);
         errorClass = tagged;
       }
     }

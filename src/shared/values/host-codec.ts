@@ -5,7 +5,7 @@
 // that only one engine has (`cf` in workerd; `mode`, `credentials` and `referrer` here) are not stored.
 
 import { blobBytes } from './blob-bytes.ts';
-import { corrupt } from './byte-reader.ts';
+import { corruptValueError } from './byte-reader.ts';
 import { dataCloneError } from './object-kind.ts';
 import * as slots from './slots.ts';
 import type { ValueReader, ValueWriter } from './value-streams.ts';
@@ -111,18 +111,18 @@ export function readHostObject(number: number, reader: ValueReader): object {
       return new Blob([reader.input.copy(reader.input.varint())], { type });
     }
     default:
-      throw corrupt(`an object of workerd (number ${number}) that only workerd can read`);
+      throw corruptValueError(`an object of workerd (number ${number}) that only workerd can read`);
   }
 }
 
 function readHeaders({ input }: ValueReader): Headers {
   const guard = input.varint();
-  if (guard > HEADERS_GUARD_NONE) throw corrupt(`headers with guard ${guard}`);
+  if (guard > HEADERS_GUARD_NONE) throw corruptValueError(`headers with guard ${guard}`);
   const headers = new Headers();
   for (let count = input.varint(); count > 0; count--) {
     const number = input.varint();
     const name = number === 0 ? input.utf8() : COMMON_HEADERS[number - 1];
-    if (name === undefined) throw corrupt(`a header with number ${number}`);
+    if (name === undefined) throw corruptValueError(`a header with number ${number}`);
     headers.append(name, input.utf8());
   }
   return headers;
@@ -135,7 +135,7 @@ function readRequest(reader: ValueReader): Request {
 }
 
 function readResponse(reader: ValueReader): Response {
-  if (reader.readValue() !== null) throw corrupt('a response with a body');
+  if (reader.readValue() !== null) throw corruptValueError('a response with a body');
   const { status, statusText, headers } = readMembers(reader);
   if (status === 0) return Response.error();
   return new Response(null, { status, statusText, headers } as ResponseInit);
@@ -152,7 +152,7 @@ function readDomException({ input }: ValueReader): DOMException {
 function readMembers(reader: ValueReader): Record<string, unknown> {
   const members = reader.readValue();
   if (typeof members === 'object' && members !== null) return members as Record<string, unknown>;
-  throw corrupt('the members of a host object are not an object');
+  throw corruptValueError('the members of a host object are not an object');
 }
 
 function unless<Value>(value: Value, usual: Value): Value | undefined {

@@ -12,7 +12,7 @@ import {
   VALUE_BYTES_MAX,
   VALUE_FRAME_BYTES_MAX,
 } from '../contract/limits.ts';
-import { corrupt } from './byte-reader.ts';
+import { corruptValueError } from './byte-reader.ts';
 import { deserialize, deserializeWith } from './decode.ts';
 import { isArray, serialize } from './encode.ts';
 import { isNode, isNodeBuffer } from './node-buffer.ts';
@@ -83,5 +83,5 @@ export function decodeValue(bytes: Uint8Array): unknown {
   const { byteLength } = bytes;
   if (byteLength <= VALUE_BYTES_MAX + VALUE_FRAME_BYTES_MAX) return deserialize(bytes);
   if (byteLength <= READ_VALUE_BYTES_MAX) return deserialize(bytes, READ_ELEMENTS_MAX);
-  throw corrupt(`it has ${byteLength} bytes, at most ${READ_VALUE_BYTES_MAX}`);
+  throw corruptValueError(`it has ${byteLength} bytes, at most ${READ_VALUE_BYTES_MAX}`);
 }

@@ -206,7 +206,7 @@ export const entryChunks: FieldCheck<readonly EntryChunk[]> = (name, value, oper
 export function* rowsIn(chunks: readonly RowChunk[], width: number): Generator<readonly Binding[]> {
   const row: Binding[] = new Array(width).fill(null);
   for (const { count, json, odd } of chunks) {
-    const values = parsed(json);
+    const values = parseJson(json);
     if (!Array.isArray(values) || values.length !== count * width) {
       throw malformed('json', `an array of ${count} rows of ${width} bindings`);
     }
@@ -227,7 +227,7 @@ export function entriesIn(chunks: readonly EntryChunk[]): Entry[] {
   );
 }
 
-function parsed(json: Uint8Array): unknown {
+function parseJson(json: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(json));
   } catch {

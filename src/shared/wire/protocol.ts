@@ -492,11 +492,11 @@ function checkRead(value: unknown): LiveRequest {
 // were serialized, or copied out of SQLite, for this one message. Bytes of the app do not, nor of a call that may be
 // sent again.
 
-const NONE: readonly OwnBytes[] = [];
+const NO_OWN_BYTES: readonly OwnBytes[] = [];
 
 function ownBytesOfCalls(calls: readonly Call[]): readonly OwnBytes[] {
   // A transaction whose worker is lost before it has answered begins again, with its calls.
-  return calls.flatMap((call) => (call.txn === undefined ? ownBytesOfCall(call) : NONE));
+  return calls.flatMap((call) => (call.txn === undefined ? ownBytesOfCall(call) : NO_OWN_BYTES));
 }
 
 function ownBytesOfCall(call: Call): readonly OwnBytes[] {
@@ -508,7 +508,7 @@ function ownBytesOfCall(call: Call): readonly OwnBytes[] {
     case 'putMany':
       return call.chunks.map(({ bytes }) => bytes);
     default:
-      return NONE;
+      return NO_OWN_BYTES;
   }
 }
 
@@ -518,16 +518,16 @@ function ownBytesOfOutcomes(
   calls: readonly Call[],
 ): readonly OwnBytes[] {
   return outcomes.flatMap((outcome, i) =>
-    'ok' in outcome ? ownBytesOfResult(calls[i]!, outcome.ok) : NONE,
+    'ok' in outcome ? ownBytesOfResult(calls[i]!, outcome.ok) : NO_OWN_BYTES,
   );
 }
 
 function ownBytesOfRequest(request: ObjectRequest | ReferenceRequest): readonly OwnBytes[] {
-  return 'payload' in request ? [request.payload] : NONE;
+  return 'payload' in request ? [request.payload] : NO_OWN_BYTES;
 }
 
 function ownBytesOfOutcome(outcome: Outcome<Payload | null>): readonly OwnBytes[] {
-  return 'ok' in outcome ? [outcome.ok] : NONE;
+  return 'ok' in outcome ? [outcome.ok] : NO_OWN_BYTES;
 }
 
 function ownBytesOfResult({ op }: Call, result: unknown): readonly OwnBytes[] {
@@ -539,7 +539,7 @@ function ownBytesOfResult({ op }: Call, result: unknown): readonly OwnBytes[] {
     case 'exportDatabase':
       return [result as Results['exportDatabase']];
     default:
-      return NONE;
+      return NO_OWN_BYTES;
   }
 }
 

@@ -212,7 +212,7 @@ export class WorkerEnd implements StorageService {
       cancel: async (flags) => this.#storage.cancel?.(flags),
       close: (session) => this.close(session),
       // The answer contains no stored data, so it does not wait for the files.
-      classes: () => this.#counted(objects.classes()),
+      classes: () => this.#countUntilAnswered(objects.classes()),
       call: (address, request) =>
         WAITING.has(request.op)
           ? objects.call(address, request)
@@ -220,26 +220,27 @@ export class WorkerEnd implements StorageService {
       manage: (request) => this.#run(() => objects.manage(request)),
       ask: (reference, request) => {
         if (WAITING.has(request.op)) return objects.ask(reference, request);
-        if (request.op === 'pull') return this.#seen(objects.ask(reference, request));
+        if (request.op === 'pull')
+          return this.#whileFilesAreChecked(objects.ask(reference, request));
         return this.#run(() => objects.ask(reference, request));
       },
       openLive: (start) => this.#run(() => live.openLive(start)),
-      nextLive: (number) => this.#seen(live.nextLive(number)),
+      nextLive: (number) => this.#whileFilesAreChecked(live.nextLive(number)),
     };
   }
 
   /** Checks the files when the answer is available, because that may be hours later. */
-  async #seen<T>(answer: Promise<T>): Promise<T> {
+  async #whileFilesAreChecked<T>(answer: Promise<T>): Promise<T> {
     const outcome = await answer;
     return this.#watch.during(() => outcome);
   }
 
   /** Does the work, and counts it as running until it settles. */
   #run<T>(work: () => T | Promise<T>): T | Promise<T> {
-    return this.#counted(this.#watch.during(work));
+    return this.#countUntilAnswered(this.#watch.during(work));
   }
 
-  #counted<T>(answer: T | Promise<T>): T | Promise<T> {
+  #countUntilAnswered<T>(answer: T | Promise<T>): T | Promise<T> {
     if (answer instanceof Promise) {
       this.#running += 1;
       answer.then(this.#answered, this.#answered);

@@ -29,16 +29,16 @@ export class ChangesetWriter {
   }
 
   insert(row: Row, shape: Shape): void {
-    this.#parts.push(Uint8Array.of(INSERT, DIRECT), ...stored(row, shape));
+    this.#parts.push(Uint8Array.of(INSERT, DIRECT), ...storedCells(row, shape));
   }
 
   delete(row: Row, shape: Shape): void {
-    this.#parts.push(Uint8Array.of(DELETE, DIRECT), ...stored(row, shape));
+    this.#parts.push(Uint8Array.of(DELETE, DIRECT), ...storedCells(row, shape));
   }
 
   /** Adds the update of a row; both rows have the same primary key. */
   update(before: Row, after: Row, shape: Shape): void {
-    const [old, now] = [stored(before, shape), stored(after, shape)];
+    const [old, now] = [storedCells(before, shape), storedCells(after, shape)];
     const columns = shape.columns.filter(({ isStored }) => isStored);
     const changes = columns.map((_, i) => !sameCell(old[i]!, now[i]!));
     const isKey = columns.map(({ keyPlace }) => keyPlace > 0);
@@ -58,6 +58,6 @@ export class ChangesetWriter {
   }
 }
 
-function stored(row: Row, { columns }: Shape): Row {
+function storedCells(row: Row, { columns }: Shape): Row {
   return row.filter((_, i) => columns[i]!.isStored);
 }

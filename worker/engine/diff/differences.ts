@@ -169,7 +169,7 @@ export class StateDifferences {
     }
     const keys = before.sql === after.sql && hasKeysInPages(after) ? this.#changedKeys() : null;
     if (keys === null) yield* this.#scan([before, after]);
-    else yield* this.#read([before, after], keys.of(this.#compared(name)));
+    else yield* this.#read([before, after], keys.of(this.#comparedTable(name)));
   }
 
   /** Lists the differences of a virtual table, whose content lies in its shadow tables. */
@@ -193,7 +193,7 @@ export class StateDifferences {
     const keys = this.#changedKeys();
     const content = `${name}_content`;
     if (keys !== null && kind === 'content') {
-      return yield* this.#read([before, after], keys.of(this.#compared(content)));
+      return yield* this.#read([before, after], keys.of(this.#comparedTable(content)));
     }
     if (after.shadows.some((shadow) => this.#mayDiffer(shadow))) yield* this.#scan([before, after]);
   }
@@ -263,10 +263,10 @@ export class StateDifferences {
 
   #mayDiffer(name: string): boolean {
     const keys = this.#changedKeys();
-    return keys === null || keys.of(this.#compared(name)).length > 0;
+    return keys === null || keys.of(this.#comparedTable(name)).length > 0;
   }
 
-  #compared(name: string): ComparedTable {
+  #comparedTable(name: string): ComparedTable {
     const trees = this.#shapes.map((shapes) => treeOf(shapes.of(name)!));
     return { name, trees: trees as unknown as Pair<Tree> };
   }
@@ -278,7 +278,7 @@ export class StateDifferences {
     const [before, after] = this.#shapes;
     const tables = after.objects
       .filter(({ name, sql }) => sql !== null && before.of(name)?.sql === sql)
-      .map(({ name }) => this.#compared(name));
+      .map(({ name }) => this.#comparedTable(name));
     const names = new Set(tables.map(({ name }) => name));
     const touched = touchedPages(this.#states, this.#pages, tables);
     if (touched === null) return (this.#keys = null);

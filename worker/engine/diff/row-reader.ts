@@ -41,13 +41,13 @@ export class RowReader {
 
   /** Reads the row with a rowid or a primary key; returns null if there is none. */
   at(key: RowKey): FoundRow | null {
-    if (typeof key !== 'bigint') return this.#one(this.byKey, key);
-    return this.#one(`${this.#shape.rowid} = ?`, [integerCell(key)]);
+    if (typeof key !== 'bigint') return this.#findRow(this.byKey, key);
+    return this.#findRow(`${this.#shape.rowid} = ?`, [integerCell(key)]);
   }
 
   /** Reads this state's version of a row; returns null if there is none. */
   like(row: NamedRow): FoundRow | null {
-    if (isNamed(row)) return this.#one(this.byKey, row.key);
+    if (isNamed(row)) return this.#findRow(this.byKey, row.key);
     if (row.rowid === null || this.#shape.rowid === null) return null;
     const same = this.at(row.rowid);
     return same === null || isNamed(same) ? null : same;
@@ -135,7 +135,7 @@ export class RowReader {
     return this.#key.map(({ name, collation }) => `${name} = ? ${collation}`).join(' AND ');
   }
 
-  #one(where: string, key: Row): FoundRow | null {
+  #findRow(where: string, key: Row): FoundRow | null {
     const statement = this.#database.statement(`${this.#select} WHERE ${where}`);
     key.forEach((cell, i) => void statement.bindCell(i + 1, cell));
     const row = statement.step() ? this.#row(statement) : null;

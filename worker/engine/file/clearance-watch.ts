@@ -60,7 +60,7 @@ export class ClearanceWatch {
     } catch (error) {
       result = Promise.reject(error);
     }
-    if (result instanceof Promise || !this.#isCheckRecent) return this.#confirmed(result);
+    if (result instanceof Promise || !this.#isCheckRecent) return this.#confirmAfter(result);
     this.#underWay -= 1;
     return result;
   }
@@ -79,7 +79,7 @@ export class ClearanceWatch {
     return this.#runningCheck;
   }
 
-  async #confirmed<T>(result: T | Promise<T>): Promise<T> {
+  async #confirmAfter<T>(result: T | Promise<T>): Promise<T> {
     try {
       return await result;
     } finally {

@@ -9,12 +9,12 @@ import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileChange, FilePath, FileRows } from './file-rows.ts';
 import { isFromFullDisk } from './full-disk.ts';
 import {
-  answered,
   type Heard,
   IdbTurns,
   lockedError,
   SILENCE,
   SilentDatabase,
+  whileAnswering,
 } from './idb-turns.ts';
 
 interface Schema extends DBSchema {
@@ -66,7 +66,7 @@ export class IdbRows implements FileRows {
   static async open(directory: string): Promise<IdbRows> {
     const rows = new IdbRows(databaseName(directory));
     try {
-      await answered(() => rows.#open());
+      await whileAnswering(() => rows.#open());
       await rows.#turns.take(() => rows.#takeMark());
     } catch (cause) {
       rows.close();
@@ -119,7 +119,7 @@ export class IdbRows implements FileRows {
     }
     if (this.#isSilent) return true;
     try {
-      return (await answered(() => openExisting(this.#name, readMark))) === this.#mark;
+      return (await whileAnswering(() => openExisting(this.#name, readMark))) === this.#mark;
     } catch {
       return true;
     }
@@ -178,7 +178,7 @@ export class IdbRows implements FileRows {
         }
         if (sizeBytes !== null) requests.push(files.put(sizeBytes, [key, name]));
       }
-      await committed(transaction.done, requests, heard);
+      await untilCommitted(transaction.done, requests, heard);
     });
   }
 
@@ -192,7 +192,7 @@ export class IdbRows implements FileRows {
         files.delete(name === undefined ? range : IDBKeyRange.only([key, name])),
         chunks.delete(range),
       ];
-      await committed(transaction.done, requests, heard);
+      await untilCommitted(transaction.done, requests, heard);
     });
   }
 
@@ -257,7 +257,7 @@ async function readMark(database: IDBPDatabase<Schema>): Promise<string | undefi
 }
 
 /** Waits for a transaction. @throws why a request was refused or, if none was, why the transaction was aborted */
-async function committed(
+async function untilCommitted(
   done: Promise<void>,
   requests: readonly Promise<unknown>[],
   heard: Heard,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answered, IdbTurns, SilentDatabase } from './idb-turns.ts';
+import { IdbTurns, SilentDatabase, whileAnswering } from './idb-turns.ts';
 
 /** Time that passes when the test says so. */
 class Beats {
@@ -71,7 +71,7 @@ test('[MEDIUM9] a transaction that the browser never answers is reported after 2
 async function answeredInParts(beats: Beats) {
   let hear = () => {};
   let end = (_value: string) => {};
-  const outcome = answered((heard) => {
+  const outcome = whileAnswering((heard) => {
     hear = heard;
     return new Promise<string>((resolve) => {
       end = resolve;

@@ -50,7 +50,10 @@ export function lockedError(what: string, cause: SilentDatabase): Error {
 export type Heard = () => void;
 
 /** Runs one step and watches whether the browser answers. @throws SilentDatabase, or whatever the step throws */
-export function answered<T>(step: (heard: Heard) => Promise<T>, after = realTime): Promise<T> {
+export function whileAnswering<T>(
+  step: (heard: Heard) => Promise<T>,
+  after = realTime,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     let silentBeats = 0;
     let cancel = () => {};
@@ -80,7 +83,7 @@ export class IdbTurns {
 
   /** Runs the step after all earlier ones. @throws SilentDatabase, or whatever the step throws */
   take<T>(step: (heard: Heard) => Promise<T>): Promise<T> {
-    const turn = this.#last.then(() => answered(step, this.#after));
+    const turn = this.#last.then(() => whileAnswering(step, this.#after));
     this.#last = turn.catch(() => {});
     return turn;
   }

@@ -5,7 +5,7 @@
 
 import { type DBSchema, openDB } from 'idb';
 import { STORAGE_MEDIA, type StorageMedium } from '../../../src/shared/contract/medium.ts';
-import { answered } from './idb-turns.ts';
+import { whileAnswering } from './idb-turns.ts';
 
 interface Schema extends DBSchema {
   media: { key: string; value: string };
@@ -39,7 +39,7 @@ export async function recordMedium(directory: string, medium: StorageMedium): Pr
 function withRecord<T>(
   use: (database: Awaited<ReturnType<typeof openRecord>>) => Promise<T>,
 ): Promise<T> {
-  return answered(async (heard) => {
+  return whileAnswering(async (heard) => {
     const database = await openRecord();
     heard();
     try {

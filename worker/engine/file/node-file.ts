@@ -95,7 +95,7 @@ class NodeFile implements SyncFile {
     this.#attempt('flush', () => {
       fsyncSync(this.#descriptor);
       // Writes to a deleted file that is still open succeed, but are lost when its descriptor is closed.
-      if (fstatSync(this.#descriptor).nlink === 0) throw deleted(`flush "${this.#name}"`);
+      if (fstatSync(this.#descriptor).nlink === 0) throw deletedFileError(`flush "${this.#name}"`);
     });
   }
 
@@ -118,7 +118,7 @@ class NodeFile implements SyncFile {
 }
 
 /** Makes the error of writing to a file that was deleted meanwhile. */
-export function deleted(operation: string): Error {
+export function deletedFileError(operation: string): Error {
   return storageError(
     'OBJECT_MISSING',
     `${operation}: the file, or its folder, was deleted while it is in use; nothing can be stored in it any more.`,

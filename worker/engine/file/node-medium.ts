@@ -5,7 +5,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileDirectory, isDiskFull } from './file.ts';
 import type { ObjectMedium } from './medium.ts';
-import { deleted, NodeDirectory, nodeFileError, PRIVATE } from './node-file.ts';
+import { deletedFileError, NodeDirectory, nodeFileError, PRIVATE } from './node-file.ts';
 import { lockFolder } from './node-lock.ts';
 
 /** A file that reserves a little space, so that the folder can be locked, and then read, on a full disk. */
@@ -42,7 +42,7 @@ export class NodeMedium implements ObjectMedium {
    *   use it
    */
   async directory(key: string): Promise<FileDirectory> {
-    if (!existsSync(this.#path)) throw deleted(`open "${key}" in "${this.#path}"`);
+    if (!existsSync(this.#path)) throw deletedFileError(`open "${key}" in "${this.#path}"`);
     return new NodeDirectory(join(this.#path, key));
   }
 

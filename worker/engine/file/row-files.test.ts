@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { CrashRows } from '../../../packages/testing/engine/crash-rows.ts';
 import { Random } from '../../../packages/testing/simulate/world/random.ts';
 import {
-  all,
+  allRows,
   noise,
   openLog,
   put,
@@ -197,7 +197,7 @@ describe('full rows give the object that they refused', () => {
       for (let opening = 0; opening < 2; opening++) {
         const environment = Object.assign(new TestEnvironment(), FAILED);
         const again = await openLog(files.directory('o'), environment);
-        expect(all(again.db)).toEqual([[1, 'kept']]);
+        expect(allRows(again.db)).toEqual([[1, 'kept']]);
         expect(again.files.needsFlush).toBe(false);
         await again.close();
       }
@@ -208,7 +208,7 @@ describe('full rows give the object that they refused', () => {
       await last.files.flush();
       await last.close();
       const later = await openLog(new RowFiles(rows.afterLoss()).directory('o'));
-      expect(all(later.db)).toEqual([
+      expect(allRows(later.db)).toEqual([
         [1, 'kept'],
         [3, 'later'],
       ]);
@@ -228,7 +228,7 @@ describe('full rows give the object that they refused', () => {
     const flushes = [first.files.flush()];
     put(first.db, 0, 'kept');
     flushes.push(first.files.flush()); // stored by the IndexedDB transaction after the one of the first flush
-    const kept = all(first.db) as unknown[];
+    const kept = allRows(first.db) as unknown[];
     first.db.exec('PRAGMA cache_size = 1; BEGIN');
     for (let k = 1; k < 40; k++) put(first.db, k, noise(100 + k, 4000));
     await Promise.all(flushes);
@@ -236,13 +236,13 @@ describe('full rows give the object that they refused', () => {
 
     rows.isFull = true;
     const again = await openLog(new RowFiles(rows).directory('o'));
-    expect(all(again.db)).toEqual(kept);
+    expect(allRows(again.db)).toEqual(kept);
     rows.isFull = false;
     put(again.db, 40, 'later');
     await again.files.flush();
     await again.close();
     const later = await openLog(new RowFiles(rows.afterLoss()).directory('o'));
-    expect(all(later.db)).toEqual([...kept, [40, 'later']]);
+    expect(allRows(later.db)).toEqual([...kept, [40, 'later']]);
     await later.close();
   });
 
@@ -279,7 +279,7 @@ describe('full rows give the object that they refused', () => {
     rows.isFull = true;
     const again = await openLog(files.directory('o'), Object.assign(new TestEnvironment(), FAILED));
     expect(again.files.branches.list.map(({ id }) => id)).toEqual(['b']);
-    expect(all(again.db)).toEqual([[1, 'kept']]);
+    expect(allRows(again.db)).toEqual([[1, 'kept']]);
     await again.close();
   });
 });
@@ -319,10 +319,10 @@ describe('files that lie in memory', () => {
     log.db.exec('DELETE FROM t WHERE k > 2');
     put(log.db, 0, 'changed');
     await log.files.flush();
-    const rest = all(log.db);
+    const rest = allRows(log.db);
     await log.close();
     const again = await openLog(new RowFiles(rows).directory('o'));
-    expect(all(again.db)).toEqual(rest);
+    expect(allRows(again.db)).toEqual(rest);
     await again.close();
     expect(budget.usedBytes).toBe(0);
   });

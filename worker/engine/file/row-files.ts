@@ -40,7 +40,7 @@ export class RowFiles {
 
   /** Removes all files of a directory, none of which may be open. */
   async removeAll(key: string): Promise<void> {
-    await this.#closed(key);
+    await this.#untilClosedAreStored(key);
     const open = this.#heldOf(key)[0];
     if (open !== undefined) throw removeOpenError(open.path.name);
     await this.#rows.remove(key);
@@ -54,7 +54,7 @@ export class RowFiles {
 
   /** Returns the sizes of a directory's files in bytes, by their names. */
   async sizes(key: string): Promise<ReadonlyMap<string, number>> {
-    await this.#closed(key);
+    await this.#untilClosedAreStored(key);
     const sizes = new Map(await this.#rows.files(key));
     for (const held of this.#heldOf(key)) {
       if (held.state === 'open' && held.content !== null)
@@ -114,7 +114,7 @@ export class RowFiles {
   }
 
   async #names(key: string): Promise<string[]> {
-    await this.#closed(key);
+    await this.#untilClosedAreStored(key);
     const stored = await this.#rows.files(key);
     const held = this.#heldOf(key).map(({ path }) => path.name);
     return [...new Set([...stored.keys(), ...held])];
@@ -128,7 +128,7 @@ export class RowFiles {
   }
 
   /** Resolves when every file of the directory that was closed so far is stored. */
-  async #closed(key: string): Promise<void> {
+  async #untilClosedAreStored(key: string): Promise<void> {
     const held = this.#heldOf(key);
     await Promise.all(held.map((one) => (one.state === 'closing' ? one.stored : undefined)));
   }

@@ -60,7 +60,7 @@ export class ScratchDirectory implements FileDirectory {
     file.isOpen = true;
     this.#files.set(name, file);
     if (this.#moving !== undefined) await this.#move(this.#moving, name, file);
-    return this.#opened(name, file);
+    return this.#openedFile(name, file);
   }
 
   async names(): Promise<string[]> {
@@ -87,7 +87,7 @@ export class ScratchDirectory implements FileDirectory {
     if (this.#moving !== undefined) await this.#remove();
   }
 
-  #opened(name: string, file: Scratch): SyncFile {
+  #openedFile(name: string, file: Scratch): SyncFile {
     let isOpen = true;
     const content = (operation: string) => {
       if (!isOpen) throw closedError(operation, name);

@@ -50,7 +50,7 @@ const LIMIT = /^too many (columns|terms|arguments)|^Expression tree|the text is 
 /** Matches modules that SQLite usually has, so that their tables can be read. */
 const READABLE = /\busing\s+["'`[]?(fts[345]|rtree|rtree_i32|geopoly)\b/i;
 
-const BY_HAND = 'its schema was changed by hand: use another copy';
+const CHANGED_BY_HAND = 'its schema was changed by hand: use another copy';
 
 interface SchemaObject {
   readonly type: string;
@@ -158,7 +158,7 @@ export class SchemaCheck {
       if (this.#accepted.has(identity(object)) || this.#isRefused(object)) continue;
       this.#refuse(object, {
         fact: `${label(object)} has a text that creates something else`,
-        wayOut: BY_HAND,
+        wayOut: CHANGED_BY_HAND,
       });
     }
   }
@@ -202,7 +202,7 @@ export class SchemaCheck {
         step: STEP.drop,
       });
     } else if (/^sqlite_/.test(name)) {
-      this.#refuse(object, { fact, wayOut: BY_HAND });
+      this.#refuse(object, { fact, wayOut: CHANGED_BY_HAND });
     } else if (isVirtual(object)) {
       this.#refuseVirtual(object, fact, error);
     } else {
@@ -217,7 +217,7 @@ export class SchemaCheck {
       fact,
       wayOut: isReadable
         ? 'make it a plain table with its rows, or an fts5 or rtree table'
-        : `take it out of the schema; tables whose names begin with "${shortened(name)}_" keep its rows (a defensive ` +
+        : `take it out of the schema; tables whose names begin with "${shortenName(name)}_" keep its rows (a defensive ` +
           'connection refuses that)',
       sql: isReadable ? asPlainTable(name) : removingFromSchema(name),
       step: STEP.table,
@@ -246,7 +246,7 @@ export class SchemaCheck {
       parts.length === 0
         ? 'make it again with its rows, types, defaults and primary key, without other constraints and generated ' +
           'columns (with the program that made the file, where sqlite3 lacks what it uses)'
-        : `move the others to ${parts.map((part) => `"${shortened(part)}"`).join(', ')}`;
+        : `move the others to ${parts.map((part) => `"${shortenName(part)}"`).join(', ')}`;
     this.#refuse(object, { fact, wayOut, sql, step: STEP.table });
   }
 
@@ -279,7 +279,7 @@ export class SchemaCheck {
       if (isReservedName(parent)) hidden = parent;
     }
     if (hidden === undefined) return false;
-    const fact = `${label(object)} has a foreign key to "${shortened(hidden)}", and names that begin with _cf_ belong to the storage`;
+    const fact = `${label(object)} has a foreign key to "${shortenName(hidden)}", and names that begin with _cf_ belong to the storage`;
     this.#refuseTable(object, fact);
     return true;
   }
@@ -340,7 +340,7 @@ export class SchemaCheck {
         continue; // its view was dropped
       }
       const error = this.#refusalOf(object.table, isView, !isView);
-      if (error !== undefined) this.#drop(object, forbidden(object, error));
+      if (error !== undefined) this.#drop(object, forbiddenNameText(object, error));
       // Drop it again, so that the next one is tried without it.
       if (error !== undefined || !isView)
         run(this.#empty, `DROP ${object.type} ${inQuotes(object.name)}`);
@@ -348,7 +348,7 @@ export class SchemaCheck {
     if (this.#faults.count > before) return;
     const [[object, error]] = refusal as unknown as [[SchemaObject, unknown]];
     this.#refuse(object, {
-      fact: forbidden(object, error),
+      fact: forbiddenNameText(object, error),
       wayOut: 'drop the triggers and views that use it',
     });
   }
@@ -363,7 +363,7 @@ export class SchemaCheck {
     const isKnown = creationOrder(object) > 0;
     this.#refuse(
       object,
-      isKnown ? { fact, wayOut, sql, step: STEP.drop } : { fact, wayOut: BY_HAND },
+      isKnown ? { fact, wayOut, sql, step: STEP.drop } : { fact, wayOut: CHANGED_BY_HAND },
     );
   }
 
@@ -432,7 +432,7 @@ function statementsUsing(table: string, database: Database): string[] {
   return [
     `INSERT INTO ${name} DEFAULT VALUES`,
     `DELETE FROM ${name}`,
-    ...(columns.length > 0 ? [`UPDATE ${name} SET ${columns.map(unchanged)}`] : []),
+    ...(columns.length > 0 ? [`UPDATE ${name} SET ${columns.map(setToItself)}`] : []),
   ];
 }
 
@@ -450,7 +450,7 @@ function isTimeout(error: unknown): boolean {
   return isStorageError(error) && error.code === 'SQL_TIMEOUT';
 }
 
-function forbidden(object: SchemaObject, error: unknown): string {
+function forbiddenNameText(object: SchemaObject, error: unknown): string {
   return `${label(object)} uses a name that objects may not use (${(error as Error).message})`;
 }
 
@@ -485,11 +485,11 @@ function identity({ type, name }: SchemaObject): string {
 
 /** Describes an object for a message. */
 function label({ type, name }: SchemaObject): string {
-  return `the ${type} "${shortened(name)}"`;
+  return `the ${type} "${shortenName(name)}"`;
 }
 
 /** Shortens a name for a message; statements contain it completely. */
-function shortened(name: string): string {
+function shortenName(name: string): string {
   return name.slice(0, 100);
 }
 
@@ -510,6 +510,6 @@ function compact(sql: string): string {
     .trim();
 }
 
-function unchanged(column: string): string {
+function setToItself(column: string): string {
   return `${inQuotes(column)} = ${inQuotes(column)}`;
 }

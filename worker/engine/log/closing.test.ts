@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import {
-  all,
+  allRows,
   noise,
   type OpenedLog,
   openLog,
@@ -35,7 +35,7 @@ async function withLateFlush() {
     await opened.files.flush();
   }
   await opened.files.maintain();
-  const flushed = all(opened.db) as unknown[];
+  const flushed = allRows(opened.db) as unknown[];
   directory.isLate = true;
   put(opened.db, 100, noise(100, 20_000));
   return { directory, flushed, ...opened };
@@ -102,7 +102,7 @@ test.each(Object.keys(MOMENTS))(
     directory.isLate = false;
     const again = await openLog(new WatchedDirectory(directory.inner), undefined, SMALL);
     expect(again.db.selectValue('PRAGMA integrity_check')).toBe('ok');
-    expect(all(again.db)).toEqual(expect.arrayContaining(flushed));
+    expect(allRows(again.db)).toEqual(expect.arrayContaining(flushed));
     await again.close();
   },
 );

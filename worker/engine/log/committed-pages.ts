@@ -227,7 +227,7 @@ export class CommittedPages implements PageLayer {
   }
 
   /** Resolves when no retried checkpoint is in progress. */
-  async settled(): Promise<void> {
+  async untilRetriesEnd(): Promise<void> {
     await this.#retrying;
   }
 

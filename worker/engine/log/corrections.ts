@@ -55,7 +55,7 @@ export class Corrections {
       const { last, next } = sides;
       // A correction before the first commit makes no commit doubtful.
       if (next === null || last.sequence === 0 || next.timeMs >= last.timeMs) continue;
-      const shownMs = await lastShown(start - 1, endMs, log);
+      const shownMs = await latestShownMs(start - 1, endMs, log);
       found.push({ sequence: start, timeMs: next.timeMs, shownMs });
     }
     return new Corrections(log, endMs, found);
@@ -120,7 +120,11 @@ function isDoubtedBy({ sequence, timeMs }: Dated, correction: Correction): boole
 }
 
 /** Finds the latest time, up to `endMs`, of the commits up to a sequence; null if all their times lie in the future. */
-async function lastShown(sequence: number, endMs: number, log: CommitLog): Promise<number | null> {
+async function latestShownMs(
+  sequence: number,
+  endMs: number,
+  log: CommitLog,
+): Promise<number | null> {
   for (let start = timelineStart(sequence); ; start = timelineStart(start - 1)) {
     const end = Math.min(nextTimeline(start), sequence + 1);
     const sides = await findNeighbours(

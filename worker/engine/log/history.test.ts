@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test, vi } from 'vitest';
 import {
-  all,
+  allRows,
   type OpenedLog,
   openLog,
   put,
@@ -48,27 +48,27 @@ test('[LOG11] a restore brings everything back, and its bookmark undoes it', asy
   const first = await openLog(directory, environment);
   put(first.db, 1, 'one');
   const past = first.files.currentBookmark();
-  const before = all(first.db);
+  const before = allRows(first.db);
   put(first.db, 2, 'two');
   first.db.exec('CREATE TABLE other(x)');
   const undo = first.files.scheduleRestore(past);
   put(first.db, 3, 'after it was asked for');
   await first.files.flush();
   expect(undo > first.files.currentBookmark()).toBe(true);
-  const end = all(first.db);
+  const end = allRows(first.db);
   await first.close();
 
   const second = await ObjectFiles.open(directory, environment);
   expect(second.currentBookmark() > undo).toBe(true);
   await second.close();
   const third = await openLog(directory, environment);
-  expect(all(third.db)).toEqual(before);
+  expect(allRows(third.db)).toEqual(before);
   expect(third.db.selectValue("SELECT count(*) FROM sqlite_schema WHERE name = 'other'")).toBe(0);
   third.files.scheduleRestore(undo);
   await third.files.flush();
   await third.close();
   const fourth = await openLog(directory, environment);
-  expect(all(fourth.db)).toEqual(end);
+  expect(allRows(fourth.db)).toEqual(end);
   await fourth.close();
 });
 
@@ -78,12 +78,12 @@ test('[LOG11] a requested restore that was not flushed does not happen', async (
   const past = files.currentBookmark();
   put(db, 1, 'one');
   await files.flush();
-  const expected = all(db);
+  const expected = allRows(db);
   files.scheduleRestore(past);
   expect(files.needsFlush).toBe(true);
   await close();
   const again = await openLog(directory, new TestEnvironment());
-  expect(all(again.db)).toEqual(expected);
+  expect(allRows(again.db)).toEqual(expected);
   await again.close();
 });
 
@@ -102,12 +102,12 @@ test('[LOG10] a bookmark of a lost commit, or of no commit, is refused', async (
   put(db, 1, 'another');
   files.scheduleRestore(lost);
   await files.flush();
-  const expected = all(db);
+  const expected = allRows(db);
   await close();
   const opening = ObjectFiles.open(directory, new TestEnvironment());
   await expect(opening).rejects.toMatchObject({ code: 'BOOKMARK_INVALID' });
   const again = await openLog(directory, new TestEnvironment());
-  expect(all(again.db)).toEqual(expected);
+  expect(allRows(again.db)).toEqual(expected);
   await again.close();
 });
 
@@ -234,7 +234,7 @@ test('[LOG13] on a full disk the whole transaction is refused, and the object co
   const opened = await openLog(directory, new TestEnvironment(), { spillBytes: 1 << 16 });
   for (let i = 0; i < 50; i++) put(opened.db, i, 'a'.repeat(1000));
   await opened.files.flush();
-  const before = all(opened.db);
+  const before = allRows(opened.db);
   directory.capacityBytes = directory.usedBytes() + 50_000;
   opened.db.exec('PRAGMA cache_size=10');
   for (const sql of ['BEGIN', "UPDATE t SET v = v || 'b'"]) opened.db.exec(sql);
@@ -246,7 +246,7 @@ test('[LOG13] on a full disk the whole transaction is refused, and the object co
   if (!sqlite3.capi.sqlite3_get_autocommit(opened.db.pointer!)) {
     expect(() => opened.db.exec('ROLLBACK')).not.toThrow(/CORRUPT/);
   }
-  expect(all(opened.db)).toEqual(before);
+  expect(allRows(opened.db)).toEqual(before);
   directory.capacityBytes = Number.POSITIVE_INFINITY;
   put(opened.db, 1, 'again');
   await opened.files.flush();

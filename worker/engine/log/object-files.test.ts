@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import {
-  all,
+  allRows,
   openLog,
   put,
   sqlite3,
@@ -104,7 +104,7 @@ test('[LOG5] after a checkpoint the main file is a plain SQLite image', async ()
   for (let i = 0; i < 50; i++) put(db, i, 'x'.repeat(i * 10));
   await files.flush();
   expect(await files.checkpoint()).toBe(true);
-  const expected = all(db);
+  const expected = allRows(db);
   const image = files.databaseBytes();
   await close();
   const main = await fileOf(directory, 'main');
@@ -116,7 +116,7 @@ test('[LOG5] after a checkpoint the main file is a plain SQLite image', async ()
   const freeOnClose = sqlite3.capi.SQLITE_DESERIALIZE_FREEONCLOSE;
   const size = bytes.length;
   sqlite3.capi.sqlite3_deserialize(plain.pointer!, 'main', pointer, size, size, freeOnClose);
-  expect(all(plain)).toEqual(expected);
+  expect(allRows(plain)).toEqual(expected);
   expect(plain.selectValue('PRAGMA integrity_check')).toBe('ok');
   plain.close();
 });
@@ -135,10 +135,10 @@ test('[LOG6] new pages of a large transaction are not logged', { tags: 'long' },
   expect(files.file.sizeBytes()).toBeGreaterThan(8 << 20);
   expect(directory.recordBytes).toBeLessThan(2 << 20);
   await files.flush();
-  const expected = all(db);
+  const expected = allRows(db);
   await close();
   const again = await openLog(directory, new TestEnvironment(), { spillBytes: 1 << 18 });
-  expect(all(again.db)).toEqual(expected);
+  expect(allRows(again.db)).toEqual(expected);
   await again.close();
 });
 
@@ -151,21 +151,21 @@ test('[LOG6] a transaction over many existing pages spills to the log and surviv
   opened.db.exec('COMMIT');
   await opened.files.flush();
   const bookmark = opened.files.currentBookmark();
-  const before = all(opened.db);
+  const before = allRows(opened.db);
   directory.records = 0;
   opened.db.exec("BEGIN; UPDATE t SET v = replace(v, 'a', 'b')");
   expect(directory.records).toBeGreaterThan(10); // pages of the open transaction went to the file
   opened.db.exec('COMMIT');
   await opened.files.flush();
-  const after = all(opened.db);
+  const after = allRows(opened.db);
   await opened.close();
   const second = await openLog(directory, new TestEnvironment(), options);
-  expect(all(second.db)).toEqual(after);
+  expect(allRows(second.db)).toEqual(after);
   second.files.scheduleRestore(bookmark);
   await second.files.flush();
   await second.close();
   const third = await openLog(directory, new TestEnvironment(), options);
-  expect(all(third.db)).toEqual(before);
+  expect(allRows(third.db)).toEqual(before);
   await third.close();
 });
 
@@ -174,14 +174,14 @@ test('[LOG3] a torn last record is not replayed, and the commits before it survi
   const { files, db, close } = await openLog(directory, new TestEnvironment());
   put(db, 1, 'kept');
   await files.flush();
-  const expected = all(db);
+  const expected = allRows(db);
   const end = await endOfLog(directory, close);
   const again = await openLog(directory, new TestEnvironment());
   put(again.db, 2, 'torn');
   await again.close();
   await flip(directory, 'log-00000001', end + 70);
   const third = await openLog(directory, new TestEnvironment());
-  expect(all(third.db)).toEqual(expected);
+  expect(allRows(third.db)).toEqual(expected);
   await third.close();
 });
 
@@ -222,7 +222,7 @@ test('[LOG7] a byte changed in the main file is an error with a code at the read
   await opened.close();
   await flip(directory, 'main', 5 * 4096 + 2000);
   const again = await openLog(directory, new TestEnvironment());
-  expect(() => all(again.db)).toThrow();
+  expect(() => allRows(again.db)).toThrow();
   expect(vfs.takeError(again.name)).toMatchObject({ code: 'CORRUPT' });
   expect(() => again.files.databaseBytes()).toThrow(expect.objectContaining({ code: 'CORRUPT' }));
   await again.close();
@@ -251,12 +251,12 @@ test('[LOG16] commits that were not flushed can be discarded', async () => {
   const { files, db, close } = await openLog(directory, new TestEnvironment());
   put(db, 1, 'kept');
   await files.flush();
-  const expected = all(db);
+  const expected = allRows(db);
   put(db, 2, 'gone');
   files.discardUnflushed();
   await close();
   const again = await openLog(directory, new TestEnvironment());
-  expect(all(again.db)).toEqual(expected);
+  expect(allRows(again.db)).toEqual(expected);
   await again.close();
 });
 

@@ -464,7 +464,7 @@ export class ObjectFiles {
     if (this.#closed === undefined) this.#track(this.branches.close());
     this.#closed ??= this.#exclusively(async () => {
       await Promise.allSettled(this.#underWay);
-      await this.#pages.committed.settled();
+      await this.#pages.committed.untilRetriesEnd();
       if (this.owesRestore && !this.needsFlush) await this.#finishRestore();
       const isIdle = this.#underWay.size === 0 && !this.#pages.committed.isCheckpointing;
       assert(isIdle, 'the files were closed during a flush or a checkpoint');

@@ -436,21 +436,21 @@ export class PageEntry {
 
   /** Passes the old words of each range to `use`. */
   eachOld(use: EachRange): void {
-    this.#each('old', use);
+    this.#eachRange('old', use);
   }
 
   /** Returns the word offset after the entry. */
   end(): number {
-    return this.#each('new', null);
+    return this.#eachRange('new', null);
   }
 
   #apply(page: Uint32Array, side: 'old' | 'new'): void {
-    this.#each(side, (start, count, words, from) => {
+    this.#eachRange(side, (start, count, words, from) => {
       page.set(words.subarray(from, from + count), start);
     });
   }
 
-  #each(side: 'old' | 'new', use: EachRange | null): number {
+  #eachRange(side: 'old' | 'new', use: EachRange | null): number {
     const words = this.#words;
     const copies = this.isFresh || this.isGone || this.#hasOnlyOld ? 1 : 2;
     let at = this.#at;

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import {
-  all,
+  allRows,
   openLog,
   overwrite,
   put,
@@ -50,19 +50,19 @@ test.each(['at once', 'only when it is tried again'])(
     const { files, db, close } = await openLog(directory);
     put(db, 1, 'kept');
     await files.flush();
-    const expected = all(db);
+    const expected = allRows(db);
     directory.isFull = true;
     if (cut !== 'at once') directory.fails = (call, name) => call === 'truncate' && name === LOG;
     expect(() => put(db, 2, 'refused')).toThrow(/FULL/);
     directory.isFull = false;
     if (cut !== 'at once') expect(() => files.flush()).toThrow('truncate');
     directory.fails = () => false;
-    expect(all(db)).toEqual(expected);
+    expect(allRows(db)).toEqual(expected);
     await files.flush();
     await close();
     await directory.losePower();
     const again = await openLog(directory.inner);
-    expect(all(again.db)).toEqual(expected);
+    expect(allRows(again.db)).toEqual(expected);
     await again.close();
   },
 );
@@ -78,10 +78,10 @@ test('[LOG13] a commit that follows a refused one takes its place', async () => 
   directory.isFull = false;
   put(db, 3, 'next');
   await files.flush();
-  const expected = all(db);
+  const expected = allRows(db);
   await close();
   await directory.losePower();
   const again = await openLog(directory.inner);
-  expect(all(again.db)).toEqual(expected);
+  expect(allRows(again.db)).toEqual(expected);
   await again.close();
 });

@@ -1,7 +1,7 @@
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { expect, test } from 'vitest';
 import {
-  all,
+  allRows,
   copyOf,
   noise,
   openLog,
@@ -28,14 +28,14 @@ test('[LOG11] a bookmark taken after a restore was requested works, also where a
   opened.files.scheduleRestore(first);
   await opened.files.flush();
   const marked = opened.files.currentBookmark();
-  const rows = all(opened.db);
+  const rows = allRows(opened.db);
   put(opened.db, 1, 'later');
   await opened.files.flush();
   opened.files.scheduleRestore(marked);
   await opened.files.flush();
   await opened.close();
   const again = await openLog(directory, undefined, SMALL);
-  expect(all(again.db)).toEqual(rows);
+  expect(allRows(again.db)).toEqual(rows);
   await again.close();
 });
 
@@ -152,11 +152,11 @@ test('[LOG12] the bookmark of a time whose commits a power failure took names th
 
   environment.nowMs += 10;
   opened = await openLog(directory, environment);
-  expect(all(opened.db)).toEqual([[1, 'earlier']]);
+  expect(allRows(opened.db)).toEqual([[1, 'earlier']]);
   opened.files.scheduleRestore(await opened.files.bookmarkForTime(lostMs));
   await opened.files.flush();
   await opened.close();
   opened = await openLog(directory, environment);
-  expect(all(opened.db)).toEqual([[1, 'kept']]);
+  expect(allRows(opened.db)).toEqual([[1, 'kept']]);
   await opened.close();
 });

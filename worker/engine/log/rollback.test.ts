@@ -1,7 +1,7 @@
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
 import {
-  all,
+  allRows,
   type FilesOptions,
   noise,
   type OpenedLog,
@@ -46,19 +46,19 @@ test.each(Object.keys(WAYS))(
     const directory = new MemoryDirectory();
     const { db, files, close } = await withFreePages(directory);
     const bookmark = files.currentBookmark();
-    const expected = all(db);
+    const expected = allRows(db);
     spill(db);
     WAYS[way]!(db);
     expect(files.needsFlush).toBe(false);
     expect(files.currentBookmark()).toBe(bookmark);
-    expect(all(db)).toEqual(expected);
+    expect(allRows(db)).toEqual(expected);
     put(db, 1000, 'the next transaction');
     expect(db.selectValue('PRAGMA integrity_check')).toBe('ok');
-    const after = all(db);
+    const after = allRows(db);
     await files.flush();
     await close();
     const again = await openLog(directory);
-    expect(all(again.db)).toEqual(after);
+    expect(allRows(again.db)).toEqual(after);
     expect(again.db.selectValue('PRAGMA integrity_check')).toBe('ok');
     await again.close();
   },
@@ -67,7 +67,7 @@ test.each(Object.keys(WAYS))(
 test('[LOG19] closing SQLite during a transaction commits nothing', async () => {
   const directory = new MemoryDirectory();
   const { db, files } = await withFreePages(directory);
-  const expected = all(db);
+  const expected = allRows(db);
   const sequence = files.committedSequence;
   spill(db);
   db.close();
@@ -75,7 +75,7 @@ test('[LOG19] closing SQLite during a transaction commits nothing', async () => 
   expect(files.needsFlush).toBe(false);
   await files.close();
   const again = await openLog(directory);
-  expect(all(again.db)).toEqual(expected);
+  expect(allRows(again.db)).toEqual(expected);
   await again.close();
 });
 
@@ -87,11 +87,11 @@ test('[LOG19] VACUUM, which commits inside a transaction of its own, is a commit
   db.exec('VACUUM');
   expect(files.committedSequence).toBeGreaterThan(sequence);
   expect(files.file.sizeBytes()).toBeLessThan(sizeBytes);
-  const expected = all(db);
+  const expected = allRows(db);
   await files.flush();
   await close();
   const again = await openLog(directory);
-  expect(all(again.db)).toEqual(expected);
+  expect(allRows(again.db)).toEqual(expected);
   await again.close();
 });
 
@@ -175,7 +175,7 @@ test.each(Object.keys(UNDONE))(
     const directory = new MemoryDirectory();
     const { db, files, close } = await withFreePages(directory);
     const bookmark = files.currentBookmark();
-    const expected = all(db);
+    const expected = allRows(db);
     db.exec('BEGIN');
     UNDONE[work]!(db);
     db.exec('COMMIT');
@@ -183,12 +183,12 @@ test.each(Object.keys(UNDONE))(
     expect(files.currentBookmark()).toBe(bookmark);
     put(db, 1000, 'the next transaction');
     expect(db.selectValue('PRAGMA integrity_check')).toBe('ok');
-    const after = all(db);
+    const after = allRows(db);
     expect(after).not.toEqual(expected);
     await files.flush();
     await close();
     const again = await openLog(directory);
-    expect(all(again.db)).toEqual(after);
+    expect(allRows(again.db)).toEqual(after);
     await again.close();
   },
 );
@@ -208,7 +208,7 @@ test.each(['PRAGMA user_version = 7', 'CREATE TABLE u(a)', 'INSERT INTO t VALUES
     const stateOf = (from: Database) => [
       from.selectValue('PRAGMA user_version'),
       from.selectValue('SELECT count(*) FROM sqlite_master'),
-      all(from),
+      allRows(from),
     ];
     const after = stateOf(db);
     await files.flush();

@@ -98,7 +98,7 @@ class Instruction {
   }
 
   /** The two counters whose sum is the number of its runs. */
-  get both(): readonly [number, number] {
+  get runCounters(): readonly [number, number] {
     return [this.slot(SLOT.dispatched), this.slot(SLOT.skipped)];
   }
 
@@ -110,7 +110,7 @@ class Instruction {
 type Draft = { readonly [Part in keyof CountPlan]: CountPlan[Part][number][] };
 type Rule = (plan: Draft, instruction: Instruction) => void;
 
-const readsEachTime: Rule = ({ read }, { both }) => read.push(...both);
+const readsEachTime: Rule = ({ read }, { runCounters: both }) => read.push(...both);
 
 const readsWhenMoved: Rule = ({ read }, instruction) => read.push(instruction.slot(SLOT.moved));
 
@@ -129,9 +129,9 @@ const counts: Rule = ({ read }, instruction) => {
   if (instruction.p3 === 0) read.push(instruction.slot(SLOT.rows));
 };
 
-const seeksEnd: Rule = ({ seekEnds }, { both }) => seekEnds.push(both);
+const seeksEnd: Rule = ({ seekEnds }, { runCounters: both }) => seekEnds.push(both);
 
-const writes: Rule = ({ written, changes }, { both, p5, opened }) => {
+const writes: Rule = ({ written, changes }, { runCounters: both, p5, opened }) => {
   if (opened.isTemporary) return;
   written.push(...both);
   if (p5 & COUNTS_CHANGE) changes.push(...both);
@@ -141,7 +141,7 @@ const inserts: Rule = (plan, instruction) => {
   if (!(instruction.p5 & WRITE_IS_NOOP)) writes(plan, instruction);
 };
 
-const writesAndChanges: Rule = ({ written, changes }, { both }) => {
+const writesAndChanges: Rule = ({ written, changes }, { runCounters: both }) => {
   written.push(...both);
   changes.push(...both);
 };
@@ -152,7 +152,7 @@ const deletes: Rule = (plan, instruction) => {
   if (isCounted && !opened.isTemporary) writesAndChanges(plan, instruction);
 };
 
-const clears: Rule = (plan, { p3, both }) => {
+const clears: Rule = (plan, { p3, runCounters: both }) => {
   if (p3 !== 0) plan.clears.push(...both);
 };
 

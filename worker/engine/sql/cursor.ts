@@ -66,7 +66,7 @@ export class Cursor {
 
   /** Returns an iterator over the same rows as arrays. */
   raw(): RawIterator {
-    Cursor.#watch(Cursor.#checked(this));
+    Cursor.#watch(Cursor.#checkCursor(this));
     return new RawIterator(this, this.#execution);
   }
 
@@ -86,7 +86,7 @@ export class Cursor {
   }
 
   [Symbol.iterator](): RowIterator {
-    Cursor.#watch(Cursor.#checked(this));
+    Cursor.#watch(Cursor.#checkCursor(this));
     return new RowIterator(this, this.#execution);
   }
 
@@ -103,13 +103,13 @@ export class Cursor {
     return { rows, isAtEnd: !execution.hasRow };
   }
 
-  static #checked(cursor: Cursor): Cursor {
+  static #checkCursor(cursor: Cursor): Cursor {
     if (!(#execution in cursor)) throw illegalInvocation('Cursor');
     return cursor;
   }
 
   static #of(cursor: Cursor): Execution {
-    return Cursor.#checked(cursor).#execution;
+    return Cursor.#checkCursor(cursor).#execution;
   }
 
   // Releases the statement when the program drops the cursor. The registration costs a third of a point select, so it

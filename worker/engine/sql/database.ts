@@ -159,7 +159,7 @@ export class Database implements ExecutionOwner {
       try {
         if (query.writes) connection.events.mustHaveAsked?.();
         if (watcher !== undefined) this.#tell(query, [], policy, watcher);
-        this.#watched(query, watcher, () => {
+        this.#runWatched(query, watcher, () => {
           for (const bindings of rows) {
             mustFit(query, bindings);
             for (let hasRow = query.start(bindings, UNCOUNTED); hasRow; hasRow = query.step());
@@ -352,7 +352,8 @@ export class Database implements ExecutionOwner {
     watcher: QueryWatcher | undefined,
   ): Execution {
     const savepoint = this.#prepare(query, bindings, policy, watcher);
-    const execute = () => this.#watched(query, watcher, () => new Execution(this, query, bindings));
+    const execute = () =>
+      this.#runWatched(query, watcher, () => new Execution(this, query, bindings));
     const execution =
       savepoint === undefined ? execute() : inSavepoint(this.control, savepoint, execute);
     if (query.changesSchema) this.#queries.schemaChanged();
@@ -371,7 +372,7 @@ export class Database implements ExecutionOwner {
   }
 
   /** Runs a query, and reports to the watcher the rows that it changes. */
-  #watched<T>(query: Query, watcher: QueryWatcher | undefined, run: () => T): T {
+  #runWatched<T>(query: Query, watcher: QueryWatcher | undefined, run: () => T): T {
     if (watcher === undefined || !query.writes || !this.#rows.isActive) return run();
     return this.#rows.during(watcher.onRow, run);
   }

@@ -166,7 +166,7 @@ function rowIdentity(verb: string, table: TableShape): string[] {
   if (table.kind === 'view') {
     throw refusal(verb, 'on a view', 'change its tables directly');
   }
-  if (table.keyColumns.length > 0) return table.keyColumns.map(quoted);
+  if (table.keyColumns.length > 0) return table.keyColumns.map(quoteName);
   const columns = new Set(table.columns.map((name) => name.toLowerCase()));
   const rowid = ROWID_NAMES.find((name) => !columns.has(name));
   if (rowid === undefined) {
@@ -188,7 +188,7 @@ function textOf(text: string, tokens: readonly Token[]): string {
   return first === undefined ? '' : text.slice(first.start, tokens.at(-1)!.end);
 }
 
-function quoted(name: string): string {
+function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 

@@ -93,7 +93,7 @@ export class Query {
     const { connection } = this;
     const { exports, counted } = connection.sqlite;
     const { guard, regulator } = connection;
-    counted.choose(this.pointer);
+    counted.count(this.pointer);
     let resultCode: number;
     regulator.regulating = true;
     try {

@@ -71,7 +71,7 @@ export class RowWatch {
   /** Runs a statement, and reports the rows that it changes. */
   during<T>(told: ToldRow, run: () => T): T {
     const { exports } = this.#sqlite;
-    const shared = this.#shared();
+    const shared = this.#sharedByModule();
     const before = shared.running;
     this.#told = told;
     shared.running = this;
@@ -84,7 +84,7 @@ export class RowWatch {
     }
   }
 
-  #shared() {
+  #sharedByModule() {
     let shared = RowWatch.#ofModule.get(this.#sqlite);
     if (shared === undefined) {
       const made: { running: RowWatch | undefined; callback: Pointer } = {

@@ -115,18 +115,18 @@ export class TransactionControl {
     try {
       statement.step();
     } catch (error) {
-      throw this.#failed(error as StorageError, isMarked);
+      throw this.#endWith(error as StorageError, isMarked);
     }
   }
 
   #assert(isTrue: boolean, otherwise: string): void {
     if (isTrue) return;
     const fact = `${otherwise}. The object was reset; please report this defect.`;
-    throw this.#failed(storageError('INTERNAL', `Transactions: ${fact}`));
+    throw this.#endWith(storageError('INTERNAL', `Transactions: ${fact}`));
   }
 
   /** Tells the owner to end. Returns the error, marked as one that resets the object unless `isMarked` is false. */
-  #failed(error: StorageError, isMarked = true): StorageError {
+  #endWith(error: StorageError, isMarked = true): StorageError {
     if (isMarked) {
       Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });
     }

@@ -35,7 +35,7 @@ export class DurableObjectTransaction {
   /** Undoes the transaction; does nothing if it has been rolled back. */
   rollback(): void {
     DurableObjectTransaction.#of(this);
-    if (this.#frame.status === 'committed') throw ended('rollback');
+    if (this.#frame.status === 'committed') throw transactionEndedError('rollback');
     this.#storage.rollback(this.#frame);
   }
 
@@ -51,7 +51,7 @@ export class DurableObjectTransaction {
   }
 
   static #checkOpen(self: DurableObjectTransaction, operation: string): void {
-    if (self.#frame.status !== 'open') throw ended(operation);
+    if (self.#frame.status !== 'open') throw transactionEndedError(operation);
   }
 
   static {
@@ -64,7 +64,7 @@ export class DurableObjectTransaction {
   }
 }
 
-function ended(operation: string): Error {
+function transactionEndedError(operation: string): Error {
   return storageError(
     'TRANSACTION_ENDED',
     `txn.${operation}(): the transaction was committed or rolled back; start a new one.`,

@@ -114,7 +114,7 @@ export function performAt(moment: Moment, call: Call): Results[OperationName] {
 }
 
 function valuesOf(source: KeyValueSource, { keys }: FieldsOf<'get'>): Results['get'] {
-  if (keys.length === 1) return [source.get(keys[0]!, copied) ?? null];
+  if (keys.length === 1) return [source.get(keys[0]!, copyBytes) ?? null];
   const copies = new ValueCopies();
   const add = (value: Uint8Array) => {
     copies.add(value);
@@ -141,7 +141,7 @@ function confirmation(unconfirmed: boolean): Confirmation {
 }
 
 // Copies a value, whose bytes are a view of SQLite's memory.
-function copied(value: Uint8Array): Uint8Array {
+function copyBytes(value: Uint8Array): Uint8Array {
   return value.slice();
 }
 

@@ -129,7 +129,7 @@ export class Transactions {
    */
   commit(frame: Frame): void {
     if (frame.status !== 'open') return;
-    if (!this.#isInnermost(frame)) throw this.#unended();
+    if (!this.#isInnermost(frame)) throw this.#unendedTransactionError();
     if (frame.savepoint === undefined) this.#control.commit(true);
     else this.#control.release(frame.savepoint);
     frame.status = 'committed';
@@ -245,7 +245,7 @@ export class Transactions {
     return this.#state.kind === 'explicit' && this.#state.frame === frame;
   }
 
-  #unended(): Error {
+  #unendedTransactionError(): Error {
     const error = storageError(
       'TRANSACTION_NESTING',
       'transaction(): the closure returned while a transaction that it had begun was still open, so neither could ' +

@@ -9,15 +9,15 @@ test('[SQL14] the module is told of another statement once, and of none before i
     },
   };
   const counted = new CountedStatement(global as WebAssembly.Global<'i32'>);
-  counted.choose(8);
-  counted.choose(8);
-  counted.choose(16);
+  counted.count(8);
+  counted.count(8);
+  counted.count(16);
   counted.forget(8);
   expect(told).toEqual([8, 16]);
   counted.forget(16);
   counted.forget(16);
   expect(told).toEqual([8, 16, 0]);
   // The next statement at that address is another one.
-  counted.choose(16);
+  counted.count(16);
   expect(told).toEqual([8, 16, 0, 16]);
 });

@@ -186,7 +186,7 @@ export class CountedStatement {
   }
 
   /** Counts the statement at this address, and no other statement. */
-  choose(statement: number): void {
+  count(statement: number): void {
     if (statement === this.#statement) return;
     this.#statement = statement;
     this.#global.value = statement;
@@ -194,6 +194,6 @@ export class CountedStatement {
 
   /** Stops counting the statement, which is about to be finalized. */
   forget(statement: number): void {
-    if (statement === this.#statement) this.choose(NO_STATEMENT);
+    if (statement === this.#statement) this.count(NO_STATEMENT);
   }
 }

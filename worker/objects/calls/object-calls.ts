@@ -6,7 +6,7 @@
 import { withFixedHeaders } from '../../../src/shared/calls/http/overlay.ts';
 import type { Answer, OutgoingCall } from '../../../src/shared/calls/membrane/caller.ts';
 import type { Draft, ReferenceChannel } from '../../../src/shared/calls/membrane/channel.ts';
-import { limited } from '../../../src/shared/calls/membrane/payload-limit.ts';
+import { checkDraftSize } from '../../../src/shared/calls/membrane/payload-limit.ts';
 import { pairOfReferences, References } from '../../../src/shared/calls/membrane/references.ts';
 import { socketOf } from '../../../src/shared/calls/sockets/install.ts';
 import { callEntry, parametersIn, readEntry } from '../../../src/shared/calls/stubs/invoke.ts';
@@ -148,7 +148,7 @@ export class ObjectCalls implements ObjectsService {
     return {
       classes: async () => ({ ok: this.#classes() }),
       call: (address, request) =>
-        this.#flagged(request, (cancellation) =>
+        this.#withCancellation(request, (cancellation) =>
           this.#outcome(() => this.#receiver(address), request, caller, cancellation),
         ),
       manage: (request) => this.#manage(request),
@@ -209,7 +209,7 @@ export class ObjectCalls implements ObjectsService {
     };
   }
 
-  #flagged<T>(
+  #withCancellation<T>(
     { flag }: ObjectRequest,
     work: (cancellation?: Cancellation) => Promise<T>,
   ): Promise<T> {
@@ -284,7 +284,9 @@ export class ObjectCalls implements ObjectsService {
     channel: ReferenceChannel,
   ): Promise<ObjectOutcome> {
     const send = (value: unknown) =>
-      channel.send(limited(channel.draft(value, this.#partyOf(this.#host.outside), 'given')));
+      channel.send(
+        checkDraftSize(channel.draft(value, this.#partyOf(this.#host.outside), 'given')),
+      );
     if (request.op === 'get') {
       const copy = await receiver.deliver(async ({ object }) => {
         mustBeCallable(object!);
@@ -321,10 +323,10 @@ export class ObjectCalls implements ObjectsService {
         const parameters = parametersIn(channel.receive(request.payload, party));
         lent.push(parameters);
         const result = await callEntry(object, request.path, parameters);
-        return limited(channel.draft(result, party, 'given'));
+        return checkDraftSize(channel.draft(result, party, 'given'));
       }
       case 'get':
-        return limited(channel.draft(await readEntry(object, request.path), party, 'given'));
+        return checkDraftSize(channel.draft(await readEntry(object, request.path), party, 'given'));
       case 'fetch': {
         const received = channel.receive(request.payload, party) as Request;
         return channel.draft(await respond(recipient, withFixedHeaders(received)), party);

@@ -11,7 +11,12 @@ import {
   storageError,
 } from '../../../src/shared/contract/errors.ts';
 import { isFromFullDisk } from '../../engine/file/full-disk.ts';
-import { answered, IdbTurns, lockedError, SilentDatabase } from '../../engine/file/idb-turns.ts';
+import {
+  IdbTurns,
+  lockedError,
+  SilentDatabase,
+  whileAnswering,
+} from '../../engine/file/idb-turns.ts';
 import {
   ALL,
   asLeaving,
@@ -160,7 +165,7 @@ class CatalogDatabase {
   static async open(name: string, onLost: OnLost): Promise<CatalogDatabase> {
     const catalog = new CatalogDatabase(onLost);
     try {
-      await answered(() => catalog.#open(name));
+      await whileAnswering(() => catalog.#open(name));
     } catch (cause) {
       catalog.close();
       throw await openError(cause as DOMException);

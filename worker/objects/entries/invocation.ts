@@ -46,7 +46,7 @@ export class Invocation implements Recipient, EventOwner {
 
   waitFor(work: Promise<unknown>): void {
     this.context.keepAlive(work);
-    this.#work.push(work.then(() => true, failed));
+    this.#work.push(work.then(() => true, reportFailure));
   }
 
   passThroughOnException(): void {
@@ -101,7 +101,7 @@ export class Invocation implements Recipient, EventOwner {
       }
       await handler(argument);
     } catch (error) {
-      isOk = failed(error);
+      isOk = reportFailure(error);
     }
     // More may be added while it waits.
     for (const work of this.#work) isOk = (await work) && isOk;
@@ -109,7 +109,7 @@ export class Invocation implements Recipient, EventOwner {
   }
 }
 
-function failed(error: unknown): false {
+function reportFailure(error: unknown): false {
   report(error);
   return false;
 }

@@ -115,7 +115,7 @@ export class Workers {
       new Map(
         Object.entries(named).map(([binding, to]) => [
           binding,
-          this.#checked(
+          this.#checkedService(
             `services: ${binding}`,
             typeof to === 'string' ? { service: to } : to,
             own,
@@ -126,7 +126,7 @@ export class Workers {
     this.#entriesOfBindings = new Map(
       given.own.flatMap(([binding, parts]) => {
         if (parts.entry === undefined) return [];
-        const entry = this.#checked(`binding ${binding}`, parts.entry, scriptName, entries);
+        const entry = this.#checkedService(`binding ${binding}`, parts.entry, scriptName, entries);
         return [[parts, entry]];
       }),
     );
@@ -178,7 +178,7 @@ export class Workers {
     return this.#entriesOfBindings.get(parts);
   }
 
-  #checked(
+  #checkedService(
     what: string,
     { service, entrypoint = 'default', props }: ServiceBinding,
     own: string,

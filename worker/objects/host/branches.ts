@@ -128,7 +128,7 @@ export class Branches {
     };
     void this.#sweep(key, kept);
     if (request.isKept) {
-      await known(origin, kept.add(branch));
+      await resetIfListWriteFails(origin, kept.add(branch));
       return branch;
     }
     const moved = branchKey(key, branch.id);
@@ -267,7 +267,7 @@ export class Branches {
     const { kept } = origin.storage.branchPoint;
     const found = this.list(origin).find((branch) => branch.name === name);
     if (found === undefined) return false;
-    await known(origin, kept.leave(found.id));
+    await resetIfListWriteFails(origin, kept.leave(found.id));
     await this.#removeKept(addressKey(origin.address), kept, found.id);
     return true;
   }
@@ -394,13 +394,15 @@ export class Branches {
     const { address } = origin;
     const isTemporary = this.#find(address) !== undefined;
     if (isKept && isTemporary) {
-      throw refused('a branch of a branch that is not kept cannot be kept; keep its origin too.');
+      throw invalidFork(
+        'a branch of a branch that is not kept cannot be kept; keep its origin too.',
+      );
     }
     if ((address.branch?.length ?? 0) >= BRANCH_DEPTH_MAX) {
-      throw refused(`branches nest at most ${BRANCH_DEPTH_MAX} deep.`);
+      throw invalidFork(`branches nest at most ${BRANCH_DEPTH_MAX} deep.`);
     }
     if (!isKept) return;
-    if (name === null) throw refused('a branch that is kept needs a name.');
+    if (name === null) throw invalidFork('a branch that is kept needs a name.');
   }
 
   #find(address: ObjectAddress): Temporary | undefined {
@@ -559,7 +561,7 @@ class OriginMoment implements BranchBase {
 }
 
 /** A change of the list that failed is perhaps stored: the object is reset, and its next instance knows. */
-async function known(origin: ObjectInstance, change: Promise<void>): Promise<void> {
+async function resetIfListWriteFails(origin: ObjectInstance, change: Promise<void>): Promise<void> {
   try {
     await change;
   } catch (error) {
@@ -580,7 +582,7 @@ function idBelow(key: string, originKey: string): string | null {
   return key.startsWith(begin) ? key.slice(begin.length).split(/[~.]/)[0]! : null;
 }
 
-function refused(fact: string): Error {
+function invalidFork(fact: string): Error {
   return storageError('INVALID_ARGUMENT', `fork: ${fact}`);
 }
 

@@ -28,7 +28,7 @@ export interface InstancesOwner {
   /** Makes an instance of the object, or of a facet. @throws errors of opening its files */
   make(key: string, address: ObjectAddress, startup?: FacetStartup): Promise<ObjectInstance>;
   /** The instance was made, and its constructor has not failed. */
-  opened(instance: ObjectInstance): void;
+  openedInstance(instance: ObjectInstance): void;
   /** Ends the instance in order. @throws errors of its last flush */
   close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void>;
 }
@@ -151,7 +151,7 @@ export class Instances {
     const slot = this.#slots.get(key);
     if (slot === undefined) return;
     if (slot.kind !== 'closing') (await opened(slot))?.reset(reason, 'outside');
-    await this.#released(key);
+    await this.#untilReleased(key);
   }
 
   /** The keys of objects below this one that have an instance, or unreleased files of one. */
@@ -237,7 +237,7 @@ export class Instances {
     const keys = [...this.#slots.keys()].reverse();
     const ends = await Promise.allSettled(keys.map((key) => this.#closeObject(key, reason)));
     // Instances that were reset meanwhile still have to release their files.
-    for (const key of this.#slots.keys()) await this.#released(key);
+    for (const key of this.#slots.keys()) await this.#untilReleased(key);
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
@@ -254,7 +254,7 @@ export class Instances {
       (live) => {
         if (this.#slots.get(key) !== slot) return; // The constructor has failed.
         this.#slots.set(key, { kind: 'live', instance: live });
-        this.#owner.opened(live);
+        this.#owner.openedInstance(live);
       },
       () => {
         if (this.#slots.get(key) === slot) this.#slots.delete(key);
@@ -266,13 +266,13 @@ export class Instances {
   /** Closes whatever instance the object has now. @throws errors of its last flush */
   async #closeObject(key: string, reason: StorageError): Promise<void> {
     const slot = this.#slots.get(key);
-    if (slot === undefined || slot.kind === 'closing') return this.#released(key);
+    if (slot === undefined || slot.kind === 'closing') return this.#untilReleased(key);
     const instance = await opened(slot);
     if (instance === undefined) return;
-    await (this.close(key, instance, reason) ?? this.#released(key));
+    await (this.close(key, instance, reason) ?? this.#untilReleased(key));
   }
 
-  async #released(key: string): Promise<void> {
+  async #untilReleased(key: string): Promise<void> {
     const slot = this.#slots.get(key);
     if (slot?.kind === 'closing') await slot.released;
   }

@@ -140,7 +140,7 @@ export class ObjectHost {
     this.#notes = new CatalogNotes(environment.catalog);
     this.instances = new Instances({
       make: (key, address, startup) => this.#make(key, address, startup),
-      opened: (instance) => {
+      openedInstance: (instance) => {
         this.alarms.opened(instance);
         this.followers.opened(instance);
       },

@@ -36,7 +36,7 @@ import { InstanceContext, withinLimit } from './instance-context.ts';
 import type { FacetStartup, HostedClass } from './object-class.ts';
 import { policiesOf } from './object-policies.ts';
 import {
-  aborted,
+  abortedError,
   alarmOfFacet,
   alarmTimeout,
   broken,
@@ -374,7 +374,7 @@ export class ObjectInstance {
 
   /** Resets the object and throws the reason, so that the running code stops. */
   abort(reason: string | undefined, retryAlarm = true): never {
-    const error = aborted(reason);
+    const error = abortedError(reason);
     if (!this.hasEnded) this.#break(error, 'itself', !retryAlarm);
     throw error;
   }

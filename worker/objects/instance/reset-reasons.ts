@@ -24,7 +24,7 @@ export function alarmTimeout(): StorageError {
 }
 
 /** Not retryable, as on workerd: the object's own code ended the call, and would do so again. */
-export function aborted(reason = 'The object was reset by ctx.abort().'): StorageError {
+export function abortedError(reason = 'The object was reset by ctx.abort().'): StorageError {
   const error = storageError('OBJECT_RESET', reason);
   Object.defineProperty(error, 'retryable', { value: false, configurable: true });
   Object.defineProperty(error, 'durableObjectReset', { enumerable: true });
@@ -36,7 +36,7 @@ export function aborted(reason = 'The object was reset by ctx.abort().'): Storag
  * object's reset.
  */
 export function facetEnded(reason: string): StorageError {
-  const error = aborted(reason);
+  const error = abortedError(reason);
   Reflect.deleteProperty(error, 'durableObjectReset');
   return error;
 }

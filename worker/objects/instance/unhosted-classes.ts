@@ -21,7 +21,7 @@ export class UnhostedClasses extends ClassRegistry {
   }
 
   override find(name: string): ObjectClass | undefined {
-    return isClassName(name) ? this.#unhosted(name) : undefined;
+    return isClassName(name) ? this.#unhostedClass(name) : undefined;
   }
 
   /** @throws UNKNOWN_CLASS */
@@ -31,7 +31,7 @@ export class UnhostedClasses extends ClassRegistry {
     throw storageError('UNKNOWN_CLASS', `"${name}" is not the name of a class; use an identifier.`);
   }
 
-  #unhosted(name: string): ObjectClass {
+  #unhostedClass(name: string): ObjectClass {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
     const uniqueKey = uniqueKeyOf(name);

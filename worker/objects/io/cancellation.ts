@@ -81,7 +81,7 @@ export class Cancellations {
     return {
       isCancelled,
       check: () => {
-        if (isCancelled()) throw cancelled();
+        if (isCancelled()) throw cancelledError();
       },
       end: () => {
         calls.count -= 1;
@@ -108,11 +108,11 @@ export function cancellationOf(signal: AbortSignal): Cancellation {
   return {
     isCancelled: () => signal.aborted,
     check() {
-      if (signal.aborted) throw cancelled();
+      if (signal.aborted) throw cancelledError();
     },
   };
 }
 
-function cancelled(): StorageError {
+function cancelledError(): StorageError {
   return storageError('CANCELLED', 'The caller cancelled the call by its signal; it was not made.');
 }

@@ -65,7 +65,7 @@ export class LiveReads {
   /** Runs the read, now and whenever a commit concerns it, until the result is called. */
   add(read: LiveRead, receive: (result: LiveResult) => void): () => void {
     const { accesses } = this.#environment;
-    if (this.#entries.size === 0) accesses.watch((writes) => this.#flushed(writes));
+    if (this.#entries.size === 0) accesses.watch((writes) => this.#markDueReads(writes));
     const entry = { read, receive, reads: new ReadSet(), last: undefined, isDue: true };
     this.#entries.add(entry);
     void this.#run();
@@ -74,7 +74,7 @@ export class LiveReads {
     };
   }
 
-  #flushed(writes: WriteSet): void {
+  #markDueReads(writes: WriteSet): void {
     let isAnyDue = false;
     for (const entry of this.#entries) {
       if (entry.isDue || !writes.meets(entry.reads)) continue;
@@ -146,7 +146,7 @@ export class LiveReads {
     try {
       return { ok: read() };
     } catch (error) {
-      return failed(entry, error);
+      return failedResult(entry, error);
     }
   }
 
@@ -159,7 +159,7 @@ export class LiveReads {
     try {
       return { ok: await read.run() };
     } catch (error) {
-      return failed(entry, error);
+      return failedResult(entry, error);
     }
   }
 
@@ -177,7 +177,7 @@ function begin(entry: Entry, reads: ReadSet): void {
   entry.reads = reads;
 }
 
-function failed(entry: Entry, error: unknown): LiveResult {
+function failedResult(entry: Entry, error: unknown): LiveResult {
   entry.reads.addEverything();
   return { error };
 }

@@ -104,9 +104,9 @@ export class PageSessions implements StorageService {
     try {
       const outcomes = session.execute(live, batch);
       if (!(outcomes instanceof Promise)) return outcomes;
-      return outcomes.catch((error) => this.#moved(session, batch, error));
+      return outcomes.catch((error) => this.#moveToNextInstance(session, batch, error));
     } catch (error) {
-      return this.#moved(session, batch, error);
+      return this.#moveToNextInstance(session, batch, error);
     }
   }
 
@@ -118,12 +118,18 @@ export class PageSessions implements StorageService {
         return session.execute(instance, batch);
       });
     } catch (error) {
-      return isReached ? this.#moved(session, batch, error) : failures(batch.calls, error);
+      return isReached
+        ? this.#moveToNextInstance(session, batch, error)
+        : failures(batch.calls, error);
     }
   }
 
   /** The instance ended: a batch that waited for its turn goes on to the next one, as if it had come later. */
-  #moved(session: PageSession, batch: Batch, error: unknown): Outcome[] | Promise<Outcome[]> {
+  #moveToNextInstance(
+    session: PageSession,
+    batch: Batch,
+    error: unknown,
+  ): Outcome[] | Promise<Outcome[]> {
     if (canMove(batch, error)) return this.#executeAtNext(session, batch);
     return failures(batch.calls, error);
   }

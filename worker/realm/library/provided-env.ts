@@ -32,8 +32,8 @@ import {
 import {
   type AppOptions,
   type EnvNames,
+  latestProvided,
   provide,
-  provided,
   takeNamesReadTooEarly,
 } from './provided.ts';
 import { runningHostBindings } from './running-hosts.ts';
@@ -80,7 +80,7 @@ export function provideEnv(env: object, names: EnvNames = {}): void {
 
 /** Adds bindings to the provided `env`. Call it before the modules that read them are evaluated. */
 export function provideMore(bindings: GivenBindings): void {
-  const { options, ...rest } = provided();
+  const { options, ...rest } = latestProvided();
   const { env, sources } = rest;
   const { scriptName } = options;
   Object.assign(env, makeEnvMembers({ bindings, ...(scriptName !== undefined && { scriptName }) }));
@@ -138,7 +138,7 @@ function takeProvidedEnv(
         'is imported before the code that reads it, or read it in a handler.',
     );
   }
-  const given = provided();
+  const given = latestProvided();
   if (given.isInUse) return { env: made, leave: () => {} };
   const { env } = given;
   const membersBefore = new Map(Object.entries(env));
@@ -169,13 +169,13 @@ function takeProvidedEnv(
  * @throws CLASS_INVALID
  */
 export function appOf(table: ClassTable, options: AppOptions): App {
-  const complete = { ...provided().options, ...options };
+  const complete = { ...latestProvided().options, ...options };
   const given = new EnvBindings(complete.bindings, complete.crons);
   const classes = new ClassRegistry(given.tableWith(table), {
     ...complete,
     bindings: given.classNames,
   });
-  const { bindings = {}, scriptName } = provided().options;
+  const { bindings = {}, scriptName } = latestProvided().options;
   for (const [binding, className] of Object.entries(bindings)) {
     if (typeof className !== 'string') continue;
     const key = uniqueKeyOf(className, scriptName);

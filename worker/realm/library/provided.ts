@@ -34,7 +34,7 @@ let latest: Provided = { options: {}, env: Object.freeze({}), sources: new Map()
 /** The missing members that code has read before the first host. Undefined once a host has started. */
 let namesReadTooEarly: Set<string> | undefined = new Set();
 
-export function provided(): Provided {
+export function latestProvided(): Provided {
   return latest;
 }
 

@@ -3,7 +3,7 @@
 // This is a module of its own, because it imports the code of calls between objects, which few programs need.
 
 import { pairOfReferences } from '../../../src/shared/calls/membrane/references.ts';
-import { OWN, Party } from '../../../src/shared/calls/stubs/party.ts';
+import { CALLERS_IO, Party } from '../../../src/shared/calls/stubs/party.ts';
 import { RpcStub as RpcStubClass } from '../../../src/shared/calls/stubs/rpc-classes.ts';
 import type { RpcStub as RpcStubOf } from '../../../src/shared/contract/object.ts';
 import { runningHostBindings } from './running-hosts.ts';
@@ -26,6 +26,6 @@ function stubOf(target: unknown): object {
     );
   }
   const [here, there] = pairOfReferences();
-  const party = new Party(OWN, () => runningHostBindings()!.caller);
+  const party = new Party(CALLERS_IO, () => runningHostBindings()!.caller);
   return there.receive(here.send(here.draft(target, party)), party) as object;
 }

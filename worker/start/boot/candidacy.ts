@@ -174,15 +174,15 @@ export function stepCandidacy(
 ): CandidacyStep {
   switch (event.kind) {
     case 'started':
-      return started(state);
+      return onStarted(state);
     case 'introduced':
-      return introduced(state, event.deployment);
+      return onIntroduced(state, event.deployment);
     case 'failed':
-      return failed(state, event.error);
+      return onFailed(state, event.error);
     case 'turn':
       return takesTurn(state);
     case 'listed':
-      return listed(state, event.question, event.living, orderOf);
+      return onListed(state, event.question, event.living, orderOf);
     case 'opened':
       return leads(state, event.medium);
     case 'notOpened':
@@ -197,7 +197,7 @@ export function stepCandidacy(
       return isAsked ? unchanged(state, { kind: 'list', question }) : unchanged(state);
     }
     case 'prepared':
-      return judged(state, event.judgement, 'older');
+      return onJudged(state, event.judgement, 'older');
     case 'notPrepared': {
       const { place } = state;
       const isWaiting = place.kind === 'waiting';
@@ -205,7 +205,7 @@ export function stepCandidacy(
       const { error } = event;
       return after(
         { kind: 'report', error },
-        judged({ ...state, place: refused }, event.judgement, 'same'),
+        onJudged({ ...state, place: refused }, event.judgement, 'same'),
       );
     }
     case 'yielded':
@@ -218,7 +218,7 @@ export function stepCandidacy(
   }
 }
 
-function started(state: Candidacy): CandidacyStep {
+function onStarted(state: Candidacy): CandidacyStep {
   const { kind } = state.place;
   if (kind === 'new' || kind === 'failed') {
     const takeover = kind === 'new' ? NO_TAKEOVER : ({ kind: 'refused' } as const);
@@ -231,14 +231,14 @@ function started(state: Candidacy): CandidacyStep {
     : unchanged(state, confirm);
 }
 
-function introduced(state: Candidacy, deployment: Deployment): CandidacyStep {
+function onIntroduced(state: Candidacy, deployment: Deployment): CandidacyStep {
   if (state.place.kind !== 'introducing') return unchanged(state);
   const who = { kind: 'tell', message: { type: 'who' } } as const;
   return waits({ ...state, deployment }, state.place.takeover, { kind: 'queue' }, who);
 }
 
 /** A host that is being opened is not given up: nobody else may open it before that has ended. */
-function failed(state: Candidacy, error: unknown): CandidacyStep {
+function onFailed(state: Candidacy, error: unknown): CandidacyStep {
   const { place } = state;
   if (place.kind === 'introducing') return fails(state, error);
   if (place.kind !== 'waiting' || place.turn === 'opening') return unchanged(state);
@@ -259,7 +259,7 @@ function takesTurn(state: Candidacy): CandidacyStep {
   if (place.kind !== 'waiting') return unchanged(state, { kind: 'release' });
   const { takeover } = place;
   const isAsked = takeover.kind === 'asked';
-  const asked = isAsked ? added(askedBefore, takeover.leader) : askedBefore;
+  const asked = isAsked ? withAdded(askedBefore, takeover.leader) : askedBefore;
   return to(
     { ...state, askedBefore: asked },
     { kind: 'waiting', takeover: isAsked ? NO_TAKEOVER : takeover, turn: 'looking' },
@@ -267,7 +267,7 @@ function takesTurn(state: Candidacy): CandidacyStep {
   );
 }
 
-function listed(
+function onListed(
   state: Candidacy,
   question: Question,
   living: readonly LivingCandidate[],
@@ -281,7 +281,7 @@ function listed(
       const isVain =
         living.length === 0 || living.some(({ worker }) => state.steppedDownFor.includes(worker));
       return isVain
-        ? judged(state, question, 'same')
+        ? onJudged(state, question, 'same')
         : unchanged(state, { kind: 'prepare', judgement: question });
     }
     case 'takeover':
@@ -306,7 +306,7 @@ function leadsUnlessNewerWaits(
     .map(({ worker }) => worker)
     .filter((worker) => !stoodBackFor.includes(worker));
   if (newer.length === 0) return to(state, { ...place, turn: 'opening' }, { kind: 'open' });
-  const back = { ...state, stoodBackFor: added(stoodBackFor, ...newer) };
+  const back = { ...state, stoodBackFor: withAdded(stoodBackFor, ...newer) };
   return waits(back, place.takeover, { kind: 'queue' }, { kind: 'release' });
 }
 
@@ -335,10 +335,10 @@ function heard(
   const judgement = { kind: 'judgement', leader, count } as const;
   // A leader of a version that tells nothing of its deployment would not step down.
   const order = leader.deployment === null ? 'same' : orderOf(leader.deployment, deployment);
-  if (order !== 'older') return judged(next, judgement, order);
+  if (order !== 'older') return onJudged(next, judgement, order);
   return mayAsk(next, leader.worker)
     ? unchanged(next, { kind: 'list', question: judgement })
-    : judged(next, judgement, 'same');
+    : onJudged(next, judgement, 'same');
 }
 
 function mayAsk({ place, askedBefore }: Candidacy, leader: string): boolean {
@@ -346,7 +346,7 @@ function mayAsk({ place, askedBefore }: Candidacy, leader: string): boolean {
   return isAble && !askedBefore.includes(leader);
 }
 
-function judged(state: Candidacy, { leader, count }: Judgement, order: Order): CandidacyStep {
+function onJudged(state: Candidacy, { leader, count }: Judgement, order: Order): CandidacyStep {
   if (count !== state.heardCount) return unchanged(state); // Another leader was heard since.
   const { worker, deployment, ...facts } = leader;
   const own = order === 'same' && deployment !== null ? state.deployment : null;
@@ -365,7 +365,7 @@ function judged(state: Candidacy, { leader, count }: Judgement, order: Order): C
 /** Only for a candidate in the queue: then somebody leads afterwards. */
 function yieldsTo(state: Candidacy, newer: LivingCandidate | undefined): CandidacyStep {
   if (newer === undefined || state.place.kind !== 'leading') return unchanged(state);
-  const steppedDownFor = added(state.steppedDownFor, newer.worker);
+  const steppedDownFor = withAdded(state.steppedDownFor, newer.worker);
   const fact = `${nameOfNewer(newer.deployment)} has taken over`;
   return to(
     { ...state, steppedDownFor },
@@ -391,6 +391,6 @@ function after(first: CandidacyEffect, { state, effects }: CandidacyStep): Candi
   return { state, effects: [first, ...effects] };
 }
 
-function added(list: readonly string[], ...more: string[]): readonly string[] {
+function withAdded(list: readonly string[], ...more: string[]): readonly string[] {
   return [...new Set([...list, ...more])];
 }

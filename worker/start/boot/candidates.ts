@@ -64,7 +64,7 @@ export class Presence {
 }
 
 /** Lists all locks; none if the browser refuses, as Firefox 153 does in a frame of another site, where locks work otherwise. */
-async function listed(locks: CandidateLocks): ReturnType<CandidateLocks['query']> {
+async function listLocks(locks: CandidateLocks): ReturnType<CandidateLocks['query']> {
   try {
     return await locks.query();
   } catch {
@@ -77,7 +77,7 @@ export async function livingCandidates(
   locks: CandidateLocks,
   prefix: string,
 ): Promise<LivingCandidate[]> {
-  const { held = [] } = await listed(locks);
+  const { held = [] } = await listLocks(locks);
   return shownBy(held, prefix);
 }
 
@@ -87,7 +87,7 @@ export async function candidatesInLine(
   lock: string,
   prefix: string,
 ): Promise<LivingCandidate[]> {
-  const { held = [], pending = [] } = await listed(locks);
+  const { held = [], pending = [] } = await listLocks(locks);
   return pending
     .filter(({ name }) => name === lock)
     .flatMap(({ clientId }) => {

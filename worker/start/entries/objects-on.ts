@@ -78,7 +78,7 @@ export async function objectsOn<Table extends ClassTable>(
         (part) => host.outside.send(() => manager.list(className, part)),
         ({ address }) => address.id.toString(),
       );
-      return listed.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
+      return listed.map(({ address, ...facts }) => ({ ...namedAddress(address), ...facts }));
     },
     async deleteObject(stub) {
       const address = mustBeStub('deleteObject', stub);
@@ -105,7 +105,7 @@ function eventsOf({
 > {
   const events = new EventTarget();
   notices.subscribe((notice) => {
-    const detail = notice.type === 'storagelow' ? notice.space : named(notice.address);
+    const detail = notice.type === 'storagelow' ? notice.space : namedAddress(notice.address);
     events.dispatchEvent(new CustomEvent(notice.type, { detail }));
   });
   return {
@@ -126,13 +126,16 @@ function clockOf(clock: ClockControl, { send }: PartyIo): ObjectsClock {
     advance: (durationMs) => send(() => clock.advance(durationMs)),
     async runNextAlarm() {
       const ran = await send(() => clock.runNextAlarm());
-      return ran === null ? null : { ...named(ran.address), dueTime: ran.dueMs };
+      return ran === null ? null : { ...namedAddress(ran.address), dueTime: ran.dueMs };
     },
     resume: () => send(() => clock.resume()),
   };
 }
 
-function named({ className, id }: ObjectAddress): { className: string; id: DurableObjectId } {
+function namedAddress({ className, id }: ObjectAddress): {
+  className: string;
+  id: DurableObjectId;
+} {
   return { className: className ?? '', id };
 }
 

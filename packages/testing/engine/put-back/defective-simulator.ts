@@ -33,14 +33,14 @@ export async function writeDefectiveSimulator(
     target: 'node20',
     banner: { js: REQUIRE },
     logLevel: 'silent', // the error that `build` throws has the messages
-    plugins: [edited(edits, unused)],
+    plugins: [editSources(edits, unused)],
   });
   const [first] = unused;
   if (first !== undefined) throw new Error(`The simulator does not import ${first.file}.`);
 }
 
 /** Loads the sources with their edits; each source still knows its own address. */
-function edited(edits: readonly Edit[], unused: Set<Edit>): Plugin {
+function editSources(edits: readonly Edit[], unused: Set<Edit>): Plugin {
   return {
     name: 'edited',
     setup({ onLoad }) {

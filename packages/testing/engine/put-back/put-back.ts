@@ -179,7 +179,7 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/engine/log/object-files.ts',
-        from: '      await Promise.allSettled(this.#underWay);\n      await this.#pages.committed.settled();\n',
+        from: '      await Promise.allSettled(this.#underWay);\n      await this.#pages.committed.untilRetriesEnd();\n',
         to: '',
       },
       {

@@ -8,7 +8,7 @@ export async function storedClasses(directory: string): Promise<string[]> {
   const name = `ctx-storage/${directory}`;
   const databases = await indexedDB.databases();
   if (!databases.some((database) => database.name === name)) return [];
-  const database = await opened(name);
+  const database = await openDatabase(name);
   try {
     if (!database.objectStoreNames.contains('objects')) return [];
     const index = database.transaction('objects').objectStore('objects').index('className');
@@ -50,7 +50,7 @@ async function storedKeys(directory: string): Promise<string[]> {
   const name = `ctx-storage-files/${directory}`;
   const databases = await indexedDB.databases();
   if (!databases.some((database) => database.name === name)) return [];
-  const database = await opened(name);
+  const database = await openDatabase(name);
   try {
     if (!database.objectStoreNames.contains('files')) return [];
     const request = database.transaction('files').objectStore('files').getAllKeys();
@@ -78,7 +78,7 @@ export async function storedDirectories(): Promise<string[]> {
   return [...found].sort();
 }
 
-function opened(name: string): Promise<IDBDatabase> {
+function openDatabase(name: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name);
     // The database was removed in the meantime, and opening it must not create an empty one.

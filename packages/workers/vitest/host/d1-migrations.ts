@@ -30,10 +30,10 @@ export async function applyD1Migrations(
   migrationsTableName = 'd1_migrations',
 ): Promise<void> {
   if (typeof database?.prepare !== 'function' || typeof database.batch !== 'function') {
-    throw invalid('a D1 database of env as its first argument');
+    throw invalidMigrations('a D1 database of env as its first argument');
   }
   if (!Array.isArray(migrations) || !migrations.every(isMigration)) {
-    throw invalid('the result of readD1Migrations(): [{ name, queries }]');
+    throw invalidMigrations('the result of readD1Migrations(): [{ name, queries }]');
   }
   const table = `"${migrationsTableName.replaceAll('"', '""')}"`;
   await database
@@ -62,6 +62,6 @@ function isMigration(value: unknown): value is MigrationFile {
   return typeof name === 'string' && isList;
 }
 
-function invalid(takes: string): Error {
+function invalidMigrations(takes: string): Error {
   return storageError('INVALID_ARGUMENT', `applyD1Migrations: takes ${takes}.`);
 }

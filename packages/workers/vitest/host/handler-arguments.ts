@@ -69,7 +69,12 @@ export function createMessageBatch(
     );
   }
   const decisions = new BatchDecisions();
-  const batch = new MessageBatch(String(queueName), messages.map(copied), undefined, decisions);
+  const batch = new MessageBatch(
+    String(queueName),
+    messages.map(copyMessage),
+    undefined,
+    decisions,
+  );
   decisionsOf.set(batch, decisions);
   return batch;
 }
@@ -87,7 +92,7 @@ export async function getQueueResult(batch: object, ctx: object): Promise<QueueR
   return decisions.result('ok');
 }
 
-function copied({ id, timestamp, attempts, body }: QueueMessage): QueueMessage {
+function copyMessage({ id, timestamp, attempts, body }: QueueMessage): QueueMessage {
   const time: unknown = timestamp;
   if (!(time instanceof Date) && typeof time !== 'number') {
     throw storageError(

@@ -15,7 +15,7 @@ import { MemoryCatalog } from '@ctx-storage/worker/objects';
 import {
   appOf,
   DurableObject,
-  provided,
+  latestProvided,
   provideEnv,
   provideMore,
   WorkerEntrypoint,
@@ -205,7 +205,7 @@ async function bindingsOf({ classes, options }: TestApp, media: Media): Promise<
   ]);
   const whole = { ...rest, exports: Object.fromEntries(exports) };
   const app = appOf(Object.fromEntries(table), whole);
-  const { env } = provided();
+  const { env } = latestProvided();
   return objectsOn(
     await platformWith(media),
     { ...app, share: () => ({ env, leave: () => {} }) },

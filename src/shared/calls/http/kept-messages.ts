@@ -6,7 +6,7 @@
 
 import { replaceGlobal, undoAll } from '../io/replace-global.ts';
 import { bodyOfRequest, holderOf, takesStreams } from './body.ts';
-import { overlaid } from './overlay.ts';
+import { overlayMessage } from './overlay.ts';
 
 type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
 type Init = RequestInit | Request | undefined;
@@ -91,5 +91,5 @@ function withHeaders<M extends Request | Response>(
     for (const [name, value] of added) if (!kept.has(name)) kept.set(name, value);
     return kept;
   };
-  return overlaid(message, { headers, holder });
+  return overlayMessage(message, { headers, holder });
 }

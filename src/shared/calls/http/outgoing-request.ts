@@ -51,7 +51,7 @@ export class OutgoingRequest {
    *
    * @throws TypeError if the redirect mode is `error`, or the body cannot be sent again
    */
-  redirected({ status, headers }: Response): OutgoingRequest | null {
+  redirectedBy({ status, headers }: Response): OutgoingRequest | null {
     const location = headers.get('location');
     if (!REDIRECTS.has(status) || location === null || this.#redirect === 'manual') return null;
     if (this.#redirect === 'error') {

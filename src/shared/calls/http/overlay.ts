@@ -27,7 +27,10 @@ export const READERS = ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formDat
 const NO_GATE: Gate = { receive: (start) => start() };
 
 /** Overlays the message and returns it. An empty overlay changes nothing. */
-export function overlaid<M extends Request | Response>(message: M, overlay: MessageOverlay): M {
+export function overlayMessage<M extends Request | Response>(
+  message: M,
+  overlay: MessageOverlay,
+): M {
   const { headers, holder, gate, hasArrived } = overlay;
   if (headers === undefined && holder === undefined && gate === undefined) return message;
   if (headers !== undefined) defineOnce(message, 'headers', headers);
@@ -39,7 +42,7 @@ export function overlaid<M extends Request | Response>(message: M, overlay: Mess
   const clone = nativeMember(message, 'clone') as () => M;
   define(message, 'clone', () => {
     const copied = new Headers(message.headers);
-    return overlaid(clone(), { ...overlay, headers: () => copied, holder: holder?.clone() });
+    return overlayMessage(clone(), { ...overlay, headers: () => copied, holder: holder?.clone() });
   });
   return message;
 }

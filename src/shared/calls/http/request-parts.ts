@@ -2,7 +2,7 @@
 // drop (Cookie, Upgrade), a body that the engine may refuse, and `cf`.
 
 import { bodyOfRequest, holderOf, type MessageBody, noteContent, takesStreams } from './body.ts';
-import { define, droppedFrom, type Gate, overlaid } from './overlay.ts';
+import { define, droppedFrom, type Gate, overlayMessage } from './overlay.ts';
 
 export interface RequestParts {
   readonly url: string;
@@ -47,7 +47,7 @@ export function makeRequest(parts: RequestParts, gate: Gate | undefined): Reques
   if (signal !== null) define(request, 'signal', signal);
   const hasArrived = content instanceof Uint8Array;
   if (hasArrived) noteContent(request, content);
-  const overlaidRequest = overlaid(request, {
+  const overlaidRequest = overlayMessage(request, {
     headers: droppedFrom(request, headers),
     holder: isHeld ? holderOf(stream, headers) : undefined,
     gate: body === null ? undefined : gate,

@@ -3,7 +3,7 @@
 
 import { notedLength, noteLength } from '../../contract/stream-length.ts';
 import { bodyOfResponse, MessageBody, noteContent } from './body.ts';
-import { define, droppedFrom, type Gate, overlaid } from './overlay.ts';
+import { define, droppedFrom, type Gate, overlayMessage } from './overlay.ts';
 
 /** Marks the socket of an upgrade response. Only such a socket can be sent to the other side. */
 export class UpgradeSocket {
@@ -74,7 +74,7 @@ export function makeResponse(parts: ResponseParts, gate: Gate | undefined): Resp
   if (parts.isEncoded) noteEncoded(response);
   const hasArrived = content instanceof Uint8Array;
   if (hasArrived) noteContent(response, content);
-  return overlaid(response, {
+  return overlayMessage(response, {
     headers: droppedFrom(response, headers),
     gate: content === null ? undefined : gate,
     hasArrived,
@@ -99,7 +99,7 @@ export function withBody(response: Response, gate: Gate | undefined): Response {
 }
 
 /** Sets `url` and `redirected` of the response. */
-export function located(response: Response, url: string, isRedirected: boolean): Response {
+export function withLocation(response: Response, url: string, isRedirected: boolean): Response {
   define(response, 'url', url);
   define(response, 'redirected', isRedirected);
   return response;

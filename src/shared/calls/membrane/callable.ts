@@ -18,7 +18,7 @@ import { isIn, isRemote } from '../stubs/remote-name.ts';
 import { RpcStub } from '../stubs/rpc-classes.ts';
 import {
   DISPOSE,
-  disposed,
+  disposedError,
   disposeOf,
   type Remote,
   remoteMember,
@@ -26,8 +26,8 @@ import {
 } from '../stubs/rpc-promise.ts';
 import type { Exported, Ownership, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
-import { misused, type ReferenceKind } from './kind.ts';
-import { limited } from './payload-limit.ts';
+import { type ReferenceKind, unsupportedRequestError } from './kind.ts';
+import { checkDraftSize } from './payload-limit.ts';
 
 export const callable: ReferenceKind<object> = {
   by: 'reference',
@@ -153,12 +153,14 @@ async function answerRequest(
         case 'call': {
           parameters = parametersIn(channel.receive(request.payload, party));
           const result = await callMember(target, request.path, parameters);
-          return limited(channel.draft(result, party, 'given'));
+          return checkDraftSize(channel.draft(result, party, 'given'));
         }
         case 'get':
-          return limited(channel.draft(await readMember(target, request.path), party, 'given'));
+          return checkDraftSize(
+            channel.draft(await readMember(target, request.path), party, 'given'),
+          );
         default:
-          throw misused(request);
+          throw unsupportedRequestError(request);
       }
     });
     return channel.send(draft);
@@ -175,7 +177,7 @@ function stubOf(imported: Imported, isDisposed = imported.isDisposed): object {
   const { party } = imported;
   let end = () => {};
   const ask = async (send: () => Promise<Payload | null>): Promise<unknown> => {
-    if (isDisposed) throw disposed('stub');
+    if (isDisposed) throw disposedError('stub');
     let payload: Payload | null;
     try {
       payload = await send();
@@ -188,7 +190,7 @@ function stubOf(imported: Imported, isDisposed = imported.isDisposed): object {
     get: (path) => ask(() => imported.send({ op: 'get', path })),
     call: (path, parameters) =>
       ask(() => {
-        const draft = limited(imported.draft(parameters));
+        const draft = checkDraftSize(imported.draft(parameters));
         return imported.sendDraft(draft, (payload) => ({ op: 'call', path, payload }));
       }),
   };

@@ -6,7 +6,7 @@ import type { CallAddress, Payload } from '../../wire/address.ts';
 import type { EntryEvent, ObjectRequest } from '../../wire/protocol.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { withFixedHeaders } from '../http/overlay.ts';
-import { abortedBy, located, withBody, withoutBody } from '../http/response-parts.ts';
+import { abortedBy, withBody, withLocation, withoutBody } from '../http/response-parts.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Bond, Reach } from '../stubs/bond.ts';
 import { type CallNote, withNote } from '../stubs/followed-calls.ts';
@@ -18,7 +18,7 @@ import type { Callee, ObjectCaller } from '../stubs/stub.ts';
 import { untilAborted } from '../stubs/with-signal.ts';
 import { type Draft, discardDraft, type ReferenceChannel } from './channel.ts';
 import { writeDraft } from './payload.ts';
-import { limited } from './payload-limit.ts';
+import { checkDraftSize } from './payload-limit.ts';
 
 /** A call that is ready to be transported. */
 export interface OutgoingCall {
@@ -88,7 +88,7 @@ export class PartyCaller implements ObjectCaller {
 
   async #call(to: Callee, path: Path, parameters: unknown[], note?: CallNote): Promise<unknown> {
     to.signal?.throwIfAborted();
-    const draft = limited(writeDraft(parameters, this.#party));
+    const draft = checkDraftSize(writeDraft(parameters, this.#party));
     return this.#sendDraft(to, draft, (payload) => ({ op: 'call', path, payload }), { note });
   }
 
@@ -97,7 +97,7 @@ export class PartyCaller implements ObjectCaller {
   }
 
   async run(to: Callee, handler: EntryEvent, parameters: unknown[]): Promise<unknown> {
-    const draft = limited(writeDraft(parameters, this.#party));
+    const draft = checkDraftSize(writeDraft(parameters, this.#party));
     return this.#sendDraft(to, draft, (payload) => ({ op: 'run', handler, payload }));
   }
 
@@ -130,12 +130,12 @@ export class PartyCaller implements ObjectCaller {
     let outgoing = new OutgoingRequest(input, init, to.signal);
     for (let redirects = 0; ; redirects++) {
       const response = await this.#fetchOnce(to, outgoing);
-      const next = outgoing.redirected(response);
+      const next = outgoing.redirectedBy(response);
       const { url, method } = outgoing.parts;
       if (next === null) {
         const answer =
           method === 'HEAD' ? withoutBody(response) : withBody(response, this.#party.gate);
-        return withFixedHeaders(located(answer, url, redirects > 0));
+        return withFixedHeaders(withLocation(answer, url, redirects > 0));
       }
       if (redirects === REDIRECTS_MAX) {
         throw new TypeError(

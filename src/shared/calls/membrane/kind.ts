@@ -34,6 +34,6 @@ export interface PartsKind<Thing extends object, Parts extends object> {
 export type Kind = ReferenceKind<object> | PartsKind<object, object>;
 
 /** Makes the error for a request that the kind does not support. */
-export function misused(request: ReferenceRequest): Error {
+export function unsupportedRequestError(request: ReferenceRequest): Error {
   return storageError('INVALID_ARGUMENT', `A reference does not know the request "${request.op}".`);
 }

@@ -7,7 +7,7 @@ import { type Draft, discardDraft } from './channel.ts';
 const PAYLOAD_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Returns the draft of arguments or of a result. Discards it if it is too large. @throws MESSAGE_TOO_LARGE */
-export function limited(draft: Draft): Draft {
+export function checkDraftSize(draft: Draft): Draft {
   const { byteLength } = draft.payload;
   if (byteLength <= PAYLOAD_BYTES_MAX) return draft;
   discardDraft(draft);

@@ -6,7 +6,7 @@ import type { ReferenceRequest } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Exported, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
-import { misused, type ReferenceKind } from './kind.ts';
+import { type ReferenceKind, unsupportedRequestError } from './kind.ts';
 
 export const signal: ReferenceKind<AbortSignal> = {
   by: 'reference',
@@ -41,7 +41,7 @@ class ExportedSignal implements Exported {
   }
 
   async ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null> {
-    if (request.op !== 'wait') throw misused(request);
+    if (request.op !== 'wait') throw unsupportedRequestError(request);
     if (!(await this.#aborted)) return null;
     return channel.send(channel.draft(this.#signal.reason, this.#party));
   }

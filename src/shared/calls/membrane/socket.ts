@@ -12,7 +12,7 @@ import { socketParts, WebSocket } from '../sockets/web-socket.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Exported, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
-import { misused, type ReferenceKind } from './kind.ts';
+import { type ReferenceKind, unsupportedRequestError } from './kind.ts';
 
 export const socket: ReferenceKind<UpgradeSocket> = {
   by: 'reference',
@@ -60,7 +60,7 @@ class ExportedSocket implements Exported {
         return events.length === 0 ? null : channel.send(channel.draft(events, this.#party));
       }
       default:
-        throw misused(request);
+        throw unsupportedRequestError(request);
     }
   }
 

@@ -11,7 +11,7 @@ import type { Enter } from '../io/io-context.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Exported, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
-import { misused, type ReferenceKind } from './kind.ts';
+import { type ReferenceKind, unsupportedRequestError } from './kind.ts';
 
 export const readable: ReferenceKind<ReadableStream> = {
   by: 'reference',
@@ -64,7 +64,7 @@ class ExportedReadable implements Exported {
         return null;
       }
       default:
-        throw misused(request);
+        throw unsupportedRequestError(request);
     }
   }
 
@@ -107,7 +107,7 @@ class ExportedWritable implements Exported {
         case 'abort':
           return this.#writer.abort(channel.receive(request.payload, this.#party));
         default:
-          throw misused(request);
+          throw unsupportedRequestError(request);
       }
     });
     return null;

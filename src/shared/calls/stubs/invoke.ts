@@ -108,7 +108,7 @@ function readValueMember(value: unknown, name: string, valueName = name): unknow
     if (isStub(value) || hasOwnMembers(value)) return readOwnMember(value, name);
     if (value instanceof RpcTarget) return readClassMember(value, name);
   }
-  throw unknown(
+  throw unknownMethodError(
     valueName,
     `It is ${kindOf(value)}, whose member ${name} cannot be reached: only stubs, functions and plain ` +
       'objects have members for callers. Await it, and read the member of the copy.',
@@ -123,13 +123,13 @@ function readOwnMember(owner: object, name: string): unknown {
   } else if (Object.hasOwn(owner, name)) {
     return Reflect.get(owner, name);
   }
-  throw unknown(name, `It is not a member of ${kindOf(owner)} that callers can reach.`);
+  throw unknownMethodError(name, `It is not a member of ${kindOf(owner)} that callers can reach.`);
 }
 
 function readClassMember(owner: object, name: string): unknown {
   const member = `${classOf(owner)}.${name}`;
   if (Object.hasOwn(owner, name)) {
-    throw unknown(
+    throw unknownMethodError(
       name,
       `${member} is a property of the instance; only methods and getters of its class are public.`,
     );
@@ -139,7 +139,10 @@ function readClassMember(owner: object, name: string): unknown {
     const found = Object.getOwnPropertyDescriptor(link, name);
     if (found !== undefined && !isSetterOnly(found)) return Reflect.get(owner, name);
   }
-  throw unknown(name, `${member} does not exist: the class has no method or getter of this name.`);
+  throw unknownMethodError(
+    name,
+    `${member} does not exist: the class has no method or getter of this name.`,
+  );
 }
 
 function isSetterOnly({ get, set }: PropertyDescriptor): boolean {
@@ -159,7 +162,7 @@ function isObject(value: unknown): value is object {
 }
 
 /** Makes an error whose message begins as in workerd, because programs match it. */
-function unknown(name: string, fact: string): Error {
+function unknownMethodError(name: string, fact: string): Error {
   const words = `The RPC receiver does not implement the method "${name}".`;
   return storageError('UNKNOWN_METHOD', `${words} ${fact}`);
 }

@@ -32,7 +32,7 @@ export const FREE: PartyIo = {
 };
 
 /** The I/O of code that is called through a stub of its own value: it runs as part of the caller. */
-export const OWN: PartyIo = { ...FREE, entrance: () => async (task) => task() };
+export const CALLERS_IO: PartyIo = { ...FREE, entrance: () => async (task) => task() };
 
 function enterFreely<T>(task: () => T | PromiseLike<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -59,7 +59,7 @@ export class Party {
 
   /** The gate through which bodies are read; undefined if nothing delays this party's code. */
   get gate(): PartyIo | undefined {
-    return this.io === FREE || this.io === OWN ? undefined : this.io;
+    return this.io === FREE || this.io === CALLERS_IO ? undefined : this.io;
   }
 
   /** Makes the stub of an object or entry point, for this party's code. @throws INVALID_ARGUMENT */

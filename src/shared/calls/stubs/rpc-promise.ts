@@ -48,7 +48,7 @@ export function remoteMember(remote: Remote, path: Path, owner?: object): object
 export function rpcPromise(value: Promise<unknown>): object {
   let isDisposed = false;
   const use = () => {
-    if (isDisposed) throw disposed('promise');
+    if (isDisposed) throw disposedError('promise');
     return value;
   };
   const result: Remote = {
@@ -92,7 +92,7 @@ function ownData(stub: unknown): object | undefined {
 }
 
 /** Makes the error for a disposed stub or promise, with workerd's message. It is not retryable. */
-export function disposed(what: 'stub' | 'promise'): Error {
+export function disposedError(what: 'stub' | 'promise'): Error {
   const error = storageError(
     'CONNECTION_CLOSED',
     `RPC ${what} used after being disposed. Take dup() of a stub to keep a handle of your own.`,
