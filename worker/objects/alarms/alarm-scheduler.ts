@@ -5,10 +5,12 @@
 // up to 17 minutes.
 //
 // Invariant: a first run never starts before its scheduled time by the wall clock; retries count monotonic time
-// from the failure, so a clock that is set neither hastens nor delays them.
+// from the failure, so a clock that is set neither hastens nor delays them. Times are not asserted, because the wall clock may
+// be set back after a run was due.
 //
 // Knows only names and times; the run itself, and the stored alarm, belong to the caller.
 
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import {
   ALARM_RETRIES_MAX,
   ALARM_RETRY_DOUBLINGS_MAX,
@@ -159,6 +161,7 @@ export class AlarmScheduler {
   }
 
   #start(name: string, attempt: Attempt): void {
+    assert(this.#alarms.get(name)?.kind === 'waiting', 'an alarm ran that did not wait');
     const ended = Promise.resolve()
       .then(() => this.#runner.run(name, () => state.attempt.retryCount))
       .then((outcome) => this.#end(name, state, outcome));

@@ -3,6 +3,8 @@
 // Invariant: the first to run is the one whose time comes first by its own reading; timers of equal time run in
 // the order in which they were set.
 
+import { assert } from '../../../src/shared/contract/invariant.ts';
+
 /** One reading of both clocks, in milliseconds. */
 export interface ClockReading {
   /** Since some moment; only goes forward, whatever the wall clock does. */
@@ -102,6 +104,7 @@ export class TimerQueue {
   }
 
   add(timer: QueuedTimer): void {
+    assert(timer.place < 0, 'a timer waits twice');
     if (timer.keepsAlive) this.#work += 1;
     this.#rise(timer, this.#heap.length);
   }
@@ -110,6 +113,7 @@ export class TimerQueue {
   remove(timer: QueuedTimer): boolean {
     const { place } = timer;
     if (place < 0) return false;
+    assert(this.#heap[place] === timer, 'a timer is not at its place');
     timer.place = -1;
     if (timer.keepsAlive) this.#work -= 1;
     const last = this.#heap.pop()!;

@@ -151,7 +151,10 @@ export class Branches {
     const found = this.#find(address);
     if (found === undefined) return () => {};
     found.holders = (found.holders ?? 0) + 1;
+    let isHeld = true;
     return () => {
+      assert(isHeld, 'a use of a branch ended twice');
+      isHeld = false;
       found.holders = (found.holders ?? 1) - 1;
       if (found.holders === 0) this.#drop(address);
     };

@@ -3,6 +3,7 @@
 // Invariant: no instance has files open that are touched here. The facet itself comes last, so that a
 // facet with files has those of its own facets too.
 
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { isBelow } from '../../../src/shared/contract/object-id.ts';
 import { ImageFile } from '../../engine/import/image-file.ts';
 import { ObjectFiles } from '../../engine/log/object-files.ts';
@@ -80,8 +81,13 @@ export class FacetFiles {
   }
 
   async #remove(key: string): Promise<void> {
+    this.#mustBeClosed(key);
     await this.#environment.medium.remove(key);
     this.#known.delete(key);
+  }
+
+  #mustBeClosed(key: string): void {
+    assert(this.#instances.live(key) === undefined, 'files of a live facet were changed');
   }
 
   #read(key: string): Promise<Image> {
@@ -109,6 +115,7 @@ export class FacetFiles {
     let isMade = false;
     try {
       for (const [key, image] of images) {
+        this.#mustBeClosed(key);
         const directory = await this.#environment.medium.directory(key);
         const files = await ObjectFiles.open(directory, this.#environment);
         opened.set(key, files);

@@ -5,6 +5,7 @@
 // that instance, never the object: the next one may already exist. Once closed, nothing opens.
 
 import type { StorageError } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { addressKey, isBelow, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import type { OpenFiles } from '../../engine/file/open-files.ts';
 import type { FacetStartup } from '../instance/object-class.ts';
@@ -201,6 +202,14 @@ export class Instances {
     const ended = this.#owner.close(key, instance, reason);
     this.release(key, ended);
     return ended;
+  }
+
+  /** This instance was reset. */
+  ended(key: string, instance: ObjectInstance, released: Promise<void>): void {
+    const slot = this.#slots.get(key);
+    const isNext = slot?.kind === 'live' && slot.instance !== instance;
+    assert(!isNext, 'the end of an instance met the next one');
+    this.release(key, released);
   }
 
   /**

@@ -13,6 +13,7 @@ import {
   type StorageError,
   storageError,
 } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import {
   addressKey,
   COPY_MARK,
@@ -445,7 +446,7 @@ export class ObjectHost {
         this.#crowding.ended(instance);
         if (by !== 'outside') this.resets.add(key, reason);
         if (by === 'storage') this.#failed.add(key);
-        this.instances.release(key, released);
+        this.instances.ended(key, instance, released);
         this.alarms.reset(instance);
         if (address.branch !== undefined) this.#forgetSockets(key);
       },
@@ -576,6 +577,7 @@ export class ObjectHost {
     // An object exists from its first write on; this one was only read, and its branches do not need it.
     if (storage.isUnwritten && !this.branches.has(instance)) await this.#removeFiles(key);
     else if (address.facet === undefined) {
+      assert(this.instances.live(key) === undefined, 'the catalog lacks a live object');
       await this.#notes.rest(key, wakeMs);
       this.alarms.closed(instance);
     }

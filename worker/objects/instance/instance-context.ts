@@ -2,7 +2,9 @@
 // messages leave behind its output gate.
 //
 // Invariant: an event's answer leaves only when every confirmed write made before it is durable. When
-// the instance ends, every promise that waits here rejects or never settles, no code runs and no message leaves.
+// the instance ends, every promise that waits here rejects or never settles, no code runs and no message leaves. This is
+// not asserted, because an answer does not name its writes: the simulation of objects compares answers with what a crash
+// leaves.
 //
 // Knows nothing of the user's class. Of the storage, it knows only whether the confirmed writes are durable.
 
@@ -29,6 +31,8 @@ export interface ContextOptions extends LifecycleEnvironment, Turns {
   readonly policy?: AccessPolicy;
   /** Settles when every confirmed write so far is durable; undefined if they all are. */
   confirmation(): Promise<void> | undefined;
+  /** A task has violated an assertion. @default the context ends */
+  onDefect?(defect: unknown): void;
 }
 
 export class InstanceContext implements IoContext {
@@ -55,11 +59,13 @@ export class InstanceContext implements IoContext {
     this.#options = options;
     this.#policy = options.policy ?? UNRESTRICTED;
     this.#scope = newScope(undefined, this.#policy);
-    this.gate = new InputGate(options, (task) => {
+    const run = (task: () => void) => {
       this.#cancellation = undefined;
       this.#scope = this.#newScope(undefined);
       runTask(this, task);
-    });
+    };
+    const { onDefect = (defect) => void this.end(defect) } = options;
+    this.gate = new InputGate(options, run, onDefect);
     this.#output = new OutputGate(() => options.confirmation());
     this.#lifecycle = new Lifecycle(options);
   }

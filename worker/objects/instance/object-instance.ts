@@ -184,6 +184,7 @@ export class ObjectInstance {
       after: environment.after,
       idleMs: environment.idleMs ?? IDLE_MS,
       confirmation: () => this.#confirmation(),
+      onDefect: (defect) => this.#break(defect, 'storage'),
       onRest: () => events.onRest(this),
       onEvict: () => events.onEvict(this),
     });

@@ -9,11 +9,13 @@
 //   a task runs only when the section it belongs to is `#active`, the innermost open one
 //   a task has its turn for itself, from before it runs: no other shares its microtasks, nor runs inside of it
 //   `#current` is the section of the task that runs or ran last: what that task starts belongs to it
+// Code cannot see which microtasks are whose, so shared ones are found by the simulation of classes. The rest is asserted.
 //
 // Knows nothing of storage. An event that a browser API delivers past this gate (to a raw listener)
 // belongs to the section of the last task; docs/compatibility.md says so.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { assert, isDefect } from '../../../src/shared/contract/invariant.ts';
 import { CRITICAL_SECTION_DEPTH_MAX } from '../../../src/shared/contract/limits.ts';
 import type { AccessPolicy } from '../../engine/storage/access-policy.ts';
 import type { Turns } from './turns.ts';
@@ -21,6 +23,7 @@ import type { Turns } from './turns.ts';
 export class InputGate {
   readonly #turns: Turns;
   readonly #runTask: (task: () => void) => void;
+  readonly #failed: (defect: unknown) => void;
   #active: CriticalSection | null = null;
   #current: CriticalSection | null = null;
   /** Sections that are to open. They come before `#waiting`. */
@@ -30,12 +33,19 @@ export class InputGate {
   #drainIsScheduled = false;
   /** A task has begun in this turn: the next one must not share its microtasks. */
   #turnIsTaken = false;
+  /** A task runs now. */
+  #isRunning = false;
   #isClosed = false;
 
-  /** `runTask` runs each task of this object. */
-  constructor(turns: Turns, runTask: (task: () => void) => void = (task) => task()) {
+  /** `runTask` runs each task of this object. `failed` is called with the error of a violated assertion, and ends it. */
+  constructor(
+    turns: Turns,
+    runTask: (task: () => void) => void = (task) => task(),
+    failed: (defect: unknown) => void = rethrow,
+  ) {
     this.#turns = turns;
     this.#runTask = runTask;
+    this.#failed = failed;
   }
 
   /** The section of the running task. */
@@ -133,6 +143,7 @@ export class InputGate {
 
   #open(parent: CriticalSection | null, policy: AccessPolicy | undefined): CriticalSection {
     const section = new CriticalSection(innermostOpen(parent), policy);
+    assert(section.parent === this.#active, 'a section opened outside of the open one');
     this.#active = section;
     this.#current = section;
     return section;
@@ -141,6 +152,7 @@ export class InputGate {
   // The end is a task of the section itself: it waits for an inner section that is still open.
   #end(section: CriticalSection, settle: () => void): void {
     this.resume(section, () => {
+      assert(section === this.#active, 'a section ended before one inside of it');
       section.hasEnded = true;
       this.#active = innermostOpen(section);
       this.#current = this.#active;
@@ -158,7 +170,16 @@ export class InputGate {
   #run(task: () => void): void {
     this.#current = this.#active;
     this.#takeTurn();
-    this.#runTask(task);
+    try {
+      assert(!this.#isRunning, 'a task ran inside of another');
+      this.#isRunning = true;
+      this.#runTask(task);
+    } catch (error) {
+      if (!isDefect(error)) throw error; // of a listener, such as a timer's: the browser reports it
+      this.#failed(error);
+    } finally {
+      this.#isRunning = false;
+    }
   }
 
   #takeTurn(): void {
@@ -185,6 +206,10 @@ export class InputGate {
     this.#scheduleDrain();
     this.#run(next);
   }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 async function call<T>(closure: () => T | PromiseLike<T>): Promise<T> {

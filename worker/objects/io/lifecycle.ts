@@ -5,6 +5,8 @@
 //
 // Knows nothing of files and events.
 
+import { assert } from '../../../src/shared/contract/invariant.ts';
+
 export interface LifecycleEnvironment {
   /** Milliseconds of the clock of `after`, which only go forward. */
   elapsed(): number;
@@ -125,6 +127,7 @@ export class Lifecycle {
     const { after, elapsed, idleMs, onEvict } = this.#environment;
     this.#cancelTimer = after(delayMs, () => {
       this.#cancelTimer = undefined;
+      assert(!this.hasEnded, 'an eviction timer outlived its instance');
       if (this.#state.kind !== 'idle') return; // The next rest sets the timer again.
       const leftMs = this.#state.sinceMs + idleMs - elapsed();
       if (leftMs <= 0) onEvict();

@@ -12,6 +12,7 @@
 
 import { eachOf } from '../../../src/shared/contract/arguments.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import {
@@ -194,6 +195,7 @@ export class PageSession {
 
   #begins(batch: Batch): void {
     if (this.#isGivenUp) throw handleClosed();
+    assert(!batch.hasBegun, 'a batch ran twice');
     batch.hasBegun = true;
   }
 

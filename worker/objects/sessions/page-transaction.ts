@@ -12,6 +12,7 @@
 // Does not know which calls join it (page-session.ts).
 
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../../../src/shared/contract/limits.ts';
 import type { Frame } from '../../engine/storage/transactions.ts';
 import { withinLimit } from '../instance/instance-context.ts';
@@ -122,6 +123,7 @@ export class PageTransaction {
 
   // Until the page ends it, the time is up, or the instance ends; then the promise never settles.
   #hold(frame: Frame): Promise<void> {
+    assert(this.isWaiting, 'a transaction opened that did not wait');
     const { instance } = this;
     const retain = (onEnd: () => void) =>
       instance.context.retain(() => {

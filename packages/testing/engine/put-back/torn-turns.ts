@@ -137,7 +137,7 @@ export const TORN_TURNS: readonly PutBack[] = [
   }),
   torn('the constructor and the first event share a turn', 'classes', 21, {
     file: GATE,
-    from: '    this.#takeTurn();\n    this.#runTask(task);',
-    to: '    this.#runTask(task);',
+    from: '    this.#takeTurn();\n    try {',
+    to: '    try {',
   }),
 ];
