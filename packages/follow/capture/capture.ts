@@ -6,10 +6,11 @@
 //   a note is rolled back with its change
 //   every change has a note; the class cannot create tables whose changes would have none (FOLLOW_UNSUPPORTED)
 //   a note without a change is harmless, because the present content is sent
+// Asserted: positions only go forward, and notes that are asked for exist. Which changes a class makes, SQLite's triggers see.
 //
 // This file does not know followers, nor when changes are sent.
 
-import { storageError } from '@ctx-storage/core/errors';
+import { assert, storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectStorage } from '@ctx-storage/core/storage';
 import type { ChangeSource, Changes, CopyPart, CopyPlace } from '../changes/changes.ts';
 import type { Position } from '../protocol/messages.ts';
@@ -103,6 +104,7 @@ export class Capture implements ChangeSource {
     this.#notedKeys.clear();
     const id = this.#lastNote();
     if (this.#head?.id === id) return this.#head;
+    assert(this.#head === undefined || id > this.#head.id, 'notes were undone without notice');
     const { life } = this.#options;
     const stored = this.lifeAt(id);
     const isOurs = id > this.#lastOfEarlierLives;
@@ -132,6 +134,7 @@ export class Capture implements ChangeSource {
   }
 
   changesSince({ id }: Position, bytesMax: number): Changes | null {
+    assert(id >= this.#prunedTo, 'the notes of these changes were deleted');
     return readChanges(this.#sql, this.#storage.kv, this.#schemaNow(), id, bytesMax);
   }
 

@@ -4,9 +4,11 @@
 //   a row or key that is not written during the snapshot is in exactly one part
 //   no statement is left open, because the next statement may drop its table
 //   a part exceeds `partBytes` by one row, or one key and its value, at most; no more is in memory than it and one value
+// It is asserted that the table of a place exists. The rest would take reading all parts again, as tests do.
 //
 // This file does not know what is written between two parts.
 
+import { assert } from '@ctx-storage/core/errors';
 import type { DurableObjectStorage } from '@ctx-storage/core/storage';
 import { serialize } from '@ctx-storage/core/values';
 import type { CopyPlace, SentCell, TableChanges } from '../changes/changes.ts';
@@ -48,7 +50,8 @@ export function readPart(
   const names = [...shapes.keys()];
   while (table !== null) {
     if (sizeBytes >= partBytes) return { tables, kv: [], next: next() };
-    const shape = shapes.get(table)!;
+    const shape = shapes.get(table);
+    assert(shape !== undefined, 'a snapshot goes on in a table that is gone');
     const read = rowsAfter(sql, shape, after, partBytes - sizeBytes);
     const { rows } = read;
     if (rows.length > 0) tables.push({ ...namesInChanges(shape), isWhole: false, rows, gone: [] });

@@ -5,7 +5,8 @@
 // the server encodes changes once for all followers at a position, and a copy stores the bytes of a part unread.
 //
 // Invariant: decoded changes have exactly the fields of `Changes`, and each row has a value for each column. Whether the
-// rows fit the copy's tables is checked when they are applied.
+// rows fit the copy's tables is checked when they are applied. What is decoded is a peer's, and has typed errors; what is
+// encoded is asserted.
 
 import {
   checkArray,
@@ -17,6 +18,7 @@ import {
   eachOf,
   malformed,
 } from '@ctx-storage/core/contract';
+import { assert } from '@ctx-storage/core/errors';
 import { deserialize, serialize } from '@ctx-storage/core/values';
 import {
   type Changes,
@@ -36,10 +38,16 @@ type ListOf = <T>(what: string, value: unknown, make: (element: unknown) => T) =
 export function encodeChanges({ tables, ...others }: Changes): Uint8Array<ArrayBuffer> {
   const withFlatRows = ({ rows, gone, ...table }: TableChanges) => ({
     ...table,
-    rows: rows.flat(),
-    gone: gone.flat(),
+    rows: flat(rows, table.columns),
+    gone: flat(gone, table.keys),
   });
   return serialize({ ...others, tables: tables.map(withFlatRows) });
+}
+
+function flat(rows: TableChanges['rows'], columns: readonly string[]): readonly SentCell[] {
+  const cells = rows.flat();
+  assert(cells.length === rows.length * columns.length, 'a row has not one value for each column');
+  return cells;
 }
 
 /** Returns the checked changes of a message's bytes. @throws INVALID_ARGUMENT */

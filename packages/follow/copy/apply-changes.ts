@@ -10,6 +10,7 @@
 //
 // This file does not know positions, nor where the changes come from.
 
+import { assert } from '@ctx-storage/core/errors';
 import type { Copy, Database, PreparedStatement } from '@ctx-storage/worker/engine';
 import type { Changes, SchemaEntry, SentCell, TableChanges } from '../changes/changes.ts';
 import { bytesOfText } from '../changes/exact-text.ts';
@@ -64,6 +65,7 @@ function keyName(cells: readonly SentCell[]): string {
 
 /** Applies changes. If `isNew` is true, the copy has none of the changed rows yet. */
 function apply({ database, kv }: Copy, changes: Changes, isNew: boolean): void {
+  assert(database.inTransaction, 'changes were applied outside of a transaction');
   const { isWiped, schema, tables, sequences } = changes;
   if (isWiped) {
     dropUnwanted(database, []);

@@ -3,10 +3,11 @@
 // Invariants:
 //   each update is one commit, together with its position and the last call that it contains
 //   an object with data of its own does not become a copy, because the first snapshot would delete that data
+// Asserted: no update goes back to an earlier call. Data of its own are the app's, and have a typed error.
 //
 // This file does not know the protocol, nor the class of the object, whose code runs on branches of the base.
 
-import { storageError } from '@ctx-storage/core/errors';
+import { assert, storageError } from '@ctx-storage/core/errors';
 import type { ObjectAddress } from '@ctx-storage/core/object';
 import type { Database } from '@ctx-storage/worker/engine';
 import { annotationOf } from '@ctx-storage/worker/engine';
@@ -26,7 +27,10 @@ const FOLLOW_ANNOTATION = annotationOf({ kind: 'follow' });
 
 export class Base {
   readonly #held: HeldObject;
+  /** The mark of the base when it was opened. */
   readonly mark: BaseMark;
+  /** The last call that the base contains. */
+  #last: number;
 
   /** Opens the base, or creates it. @throws CONFLICT if the object has data of its own, and errors of opening the object */
   static async open(host: ObjectHost, address: ObjectAddress): Promise<Base> {
@@ -47,6 +51,7 @@ export class Base {
   private constructor(held: HeldObject, mark: BaseMark) {
     this.#held = held;
     this.mark = mark;
+    this.#last = mark.last;
   }
 
   get instance(): ObjectInstance {
@@ -59,6 +64,8 @@ export class Base {
    * @throws INVALID_ARGUMENT, SQL if the changes do not fit the copy; then nothing is applied
    */
   apply(changes: unknown, mark: BaseMark): Promise<void> {
+    assert(mark.last >= this.#last, 'a copy goes back to an earlier call');
+    this.#last = mark.last;
     return this.#write((copy) => {
       applyChanges(copy, decodeChanges(changes));
       setMark(copy.database, mark);
@@ -67,6 +74,7 @@ export class Base {
 
   /** Replaces the content by the parts of a snapshot and the changes since its first part. @throws as apply */
   replace(parts: Iterable<unknown>, changes: unknown, mark: BaseMark): Promise<void> {
+    this.#last = mark.last;
     return this.#write((copy) => {
       applyCopy(copy, decodeEach(parts), decodeChanges(changes));
       setMark(copy.database, mark);

@@ -1,7 +1,7 @@
 // The entry `ctx-storage/worker/follow`: the option `follow` of a host, and the host's objects that follow.
 //
 // Invariant: after a start, calls that an earlier worker has left are sent, even if nobody uses their objects; those of an
-// identity only while it is given.
+// identity only while it is given. It is not asserted, because it is about the next process.
 
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import { addressKey, type ObjectAddress } from '@ctx-storage/core/object';

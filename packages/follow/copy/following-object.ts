@@ -241,6 +241,7 @@ export class FollowingObject implements FollowedObject {
   /** Closes a replica that is open and not in use, because others need its files. If calls wait in it, it opens later. */
   async makeRoom(): Promise<void> {
     assert(this.#copy.kind === 'open', 'a copy without files was asked for room');
+    assert(this.restingSinceMs !== null, 'a copy in use was asked for room');
     const { replica } = this.#copy;
     await this.#closeUnused(replica);
     if (replica.pending.length > 0) this.#environment.resumeLater(this.#object);
@@ -297,13 +298,14 @@ export class FollowingObject implements FollowedObject {
     const { name } = this.#object;
     const owner = this.#owner;
     let open: Open | undefined;
+    let replica: Replica | undefined;
     const isPresent = () => this.#copy === opening || this.#copy === open;
     const showState = () => {
       if (open !== undefined && isPresent()) this.#show(open.replica.state);
     };
     try {
       const numberOffset = this.#numberOffset;
-      const replica = await Replica.open(
+      replica = await Replica.open(
         this.#host,
         this.#address,
         this.#options.version,
@@ -317,6 +319,7 @@ export class FollowingObject implements FollowedObject {
       );
       assert(this.#copy === opening, 'a copy was replaced while it was opened');
       opened(this.#address);
+      assert(replica.numberOffset >= this.#numberOffset, 'numbers of calls are given again');
       this.#numberOffset = replica.numberOffset;
       const link = new FollowLink(replica, {
         open: async () => {
@@ -338,6 +341,7 @@ export class FollowingObject implements FollowedObject {
       this.#scheduleRestCheck(open);
       return replica;
     } catch (error) {
+      await replica?.close();
       if (this.#copy === opening) this.#copy = { kind: 'closed', closing: Promise.resolve() };
       for (const { reject } of this.#changeWaiters.splice(0)) reject(error);
       throw error;

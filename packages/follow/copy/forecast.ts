@@ -3,7 +3,7 @@
 // Whenever the base has changed, the branch is discarded, and the calls run again on a new one.
 //
 // Invariant: the branch has no writes of a call that reached outside of it, ended its instance, or did not end in time;
-// the branch is made again without that call.
+// the branch is made again without that call. Asserted of the calls that a forecast keeps.
 //
 // This file does not know the queue, nor which calls were sent.
 
@@ -91,6 +91,7 @@ export class Forecast {
 
   /** Adds the call that has just run, now that it is in the queue, to those that run again later. */
   keep(call: QueuedCall): void {
+    assert(!this.#outside.has(call.n), 'a forecast kept a call that only the server can run');
     this.#calls = [...this.#calls, call];
   }
 

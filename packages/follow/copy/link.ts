@@ -5,10 +5,12 @@
 //   after its server was reset
 //   while an app listens, a connection is doubted long before it is given up: a slow network, which may need many seconds for
 //   one message, must not be given up each time
+// The first is asserted; the others are about a peer.
 //
 // This file does not know what the messages mean.
 
 import type { FollowState } from '@ctx-storage/core/contract';
+import { assert } from '@ctx-storage/core/errors';
 import { FOLLOW_PING, FOLLOWER_CLOSE_CODES } from '../protocol/connection.ts';
 import type { ConnectionEvents, Replica } from './replica.ts';
 
@@ -94,7 +96,7 @@ export class FollowLink {
   constructor(replica: Replica, environment: LinkEnvironment) {
     this.#replica = replica;
     this.#environment = environment;
-    void this.#connect();
+    this.#begin();
   }
 
   /** Ends the connection, and makes no other one. */
@@ -147,7 +149,12 @@ export class FollowLink {
     if (this.#state.kind === 'connected') this.#state.giveUp();
     this.#cancelTimer();
     this.#failures = 0; // They were of the network before.
-    void this.#connect();
+    this.#begin();
+  }
+
+  /** Begins an attempt. An error that no server causes ends the replica. */
+  #begin(): void {
+    this.#connect().catch((error) => this.#replica.fail(error));
   }
 
   async #connect(): Promise<void> {
@@ -161,6 +168,7 @@ export class FollowLink {
       return;
     }
     if (this.#isStopped || attempt !== this.#attempts) return closeUnused(socket);
+    assert(this.#state.kind === 'opening', 'a replica has two connections');
     let connectionEvents: ConnectionEvents | undefined;
     const giveUp = () => {
       if (this.#connectionEnded(socket)) connectionEvents?.closed();
@@ -270,7 +278,7 @@ export class FollowLink {
 
   #pause(delayMs: number): void {
     const keepsAlive = this.#keepsAlive;
-    this.#after(delayMs, () => void this.#connect());
+    this.#after(delayMs, () => this.#begin());
     this.#state = { kind: 'pausing', delayMs, keepsAlive };
   }
 

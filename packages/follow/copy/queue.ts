@@ -6,11 +6,12 @@
 //   the client's name, `numberOffset` and the identity are stored once, when the queue is created
 //   no two calls get the same number: the stored `issued` is the last number that has left the queue, and later numbers
 //   are in the queue
+// Asserted: the last one, where a call enters or leaves. What is durable is the disk's.
 //
 // The queue does not know when calls are sent, nor what their methods do.
 
 import { checkBytes } from '@ctx-storage/core/contract';
-import { storageError } from '@ctx-storage/core/errors';
+import { assert, storageError } from '@ctx-storage/core/errors';
 import { idOfStorage, type ObjectAddress } from '@ctx-storage/core/object';
 import { deserialize, serialize } from '@ctx-storage/core/values';
 import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
@@ -71,6 +72,8 @@ export class ReplicaQueue {
   /** The progress of a snapshot when the queue was opened. */
   readonly copy: CopyMark | null;
   #hasCopy: boolean;
+  /** The number of the newest call. */
+  #issued: number;
 
   /** Opens the queue of a replica, or creates it. @throws CONFLICT if it is another identity's; as `ObjectHost.instance` */
   static async open(host: ObjectHost, key: string, made: NewQueue): Promise<ReplicaQueue> {
@@ -106,9 +109,12 @@ export class ReplicaQueue {
     this.stored = stored;
     this.copy = copy;
     this.#hasCopy = copy !== null;
+    this.#issued = stored.issued;
   }
 
   enqueue(call: QueuedCall, retried: number | null): Promise<void> {
+    assert(call.n > this.#issued, 'two calls have one number');
+    this.#issued = call.n;
     return this.#held.event((storage) => {
       if (retried !== null) storage.exec(DELETE_REFUSAL, [retried]);
       storage.exec(`INSERT INTO call (${CALL}) VALUES (?, ?, ?, ?, ?)`, rowOfCall(call));
@@ -117,6 +123,7 @@ export class ReplicaQueue {
 
   /** Removes the calls up to `last`, which has this mark, and adds the refusals. */
   dequeue(last: number, mark: number, refusals: readonly RefusedCall[]): Promise<void> {
+    assert(last <= this.#issued, 'a call left the queue before it was in it');
     return this.#held.event((storage) => {
       storage.exec('UPDATE client SET issued = max(issued, ?), mark = ?', [last, mark]);
       storage.exec('DELETE FROM call WHERE n <= ?', [last]);

@@ -230,7 +230,7 @@ export class Replica {
   forecast(): Promise<ObjectAddress> {
     return this.#next(async () => {
       await this.#show();
-      return this.#parts.forecast.address;
+      return this.#forecast.address;
     });
   }
 
@@ -261,9 +261,14 @@ export class Replica {
     });
   }
 
+  get #forecast(): Forecast {
+    assert(this.#callsToForecast === null, 'a forecast lacks a message');
+    return this.#parts.forecast;
+  }
+
   async #runCall(method: string, args: Uint8Array, retried: number | null): Promise<FollowedCall> {
     await this.#show();
-    const { forecast } = this.#parts;
+    const forecast = this.#forecast;
     const run = await forecast.run(method, deserialize(args) as unknown[]);
     if (run.kind === 'read') return { n: null, answer: run.answer };
     const answer = run.kind === 'wrote' && this.#protocol.isForecasting ? run.answer : null;
@@ -345,7 +350,7 @@ export class Replica {
       try {
         return await task();
       } catch (error) {
-        this.#fail(error);
+        this.fail(error);
         throw error;
       }
     });
@@ -373,6 +378,7 @@ export class Replica {
   }
 
   async #perform(effect: FollowerEffect): Promise<void> {
+    assert(this.#life.kind === 'open', 'an effect was performed after the end of its replica');
     const { queue } = this.#parts;
     switch (effect.kind) {
       case 'enqueue':
@@ -444,7 +450,8 @@ export class Replica {
     this.#forgetSocket(connection);
   }
 
-  #fail(error: unknown): void {
+  /** Ends the replica, because this error left it in an unknown state. */
+  fail(error: unknown): void {
     if (this.#life.kind === 'ended') return;
     this.#closeAll(error);
     this.#events.onEnded(error);

@@ -3,6 +3,7 @@
 //
 // Invariant: of a broken promise, the first trace that is found has the fewest steps.
 
+import { isDefect } from '../../../src/shared/contract/invariant.ts';
 import { Numbers, States } from '../../follow/protocol/model/states.ts';
 import type { Defects } from './defects.ts';
 import { normal } from './normal.ts';
@@ -52,8 +53,7 @@ class Explorer {
     try {
       this.#visit(firstWorld(this.#scenario, this.#defects), -1);
     } catch (error) {
-      if (!(error instanceof Broken)) throw error;
-      return this.#result({ promise: error.message, trace: [] });
+      return this.#result({ promise: brokenBy(error), trace: [] });
     }
     let levelEnd = 1;
     for (let number = 0; number < this.#states.count; number++) {
@@ -82,8 +82,7 @@ class Explorer {
         const to = this.#visit(step.next(), number);
         if (step.kind !== 'fault') this.#to.push(to);
       } catch (error) {
-        if (!(error instanceof Broken)) throw error;
-        return { promise: error.message, trace: [...this.#traceTo(number), step.name] };
+        return { promise: brokenBy(error), trace: [...this.#traceTo(number), step.name] };
       }
     }
     const promise = isAtRest ? brokenPromise(world) : null;
@@ -178,12 +177,18 @@ class Explorer {
     try {
       return this.#visit(step.next(), -1) === number;
     } catch (error) {
-      if (error instanceof Broken) return false;
-      throw error;
+      brokenBy(error);
+      return false;
     }
   }
 
   #result(failure: Failure | null): Walk {
     return { states: this.#states.count, steps: this.#steps, depth: this.#depth, failure };
   }
+}
+
+/** The promise of the model, or the assertion of a core, that a step has broken. @throws any other error */
+function brokenBy(error: unknown): string {
+  if (error instanceof Broken || isDefect(error)) return (error as Error).message;
+  throw error;
 }

@@ -1,10 +1,12 @@
 // The page's one connection to the worker that leads: performs the effects of its side of the election (tab-steps.ts) with
 // locks, channels, workers and timers.
 //
-// Invariant: there is one connection at a time, shared by all handles; a search ends within CONNECT_WAIT_MS.
+// Invariant: there is one connection at a time, shared by all handles; a search ends within CONNECT_WAIT_MS. Not asserted: that
+// time, because timers come late.
 
 import { deploymentIn } from '../../shared/contract/deployment.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
+import { assert, isDefect } from '../../shared/contract/invariant.ts';
 import { acceptsMedium, mediumIn } from '../../shared/contract/medium.ts';
 import { ChannelEndpoint } from '../../shared/wire/channel-endpoint.ts';
 import {
@@ -235,14 +237,22 @@ export class LeaderFinder {
     this.#step({ kind: 'closed', error: reason });
   }
 
+  /** A violated assertion closes it: its calls reject, and the next handle finds a leader with another one. */
   #step(event: TabEvent): void {
-    this.#tab.handle(event);
+    try {
+      this.#tab.handle(event);
+    } catch (error) {
+      if (!isDefect(error) || event.kind === 'closed') throw error;
+      this.#searching?.failed(error as Error);
+      this.close(error as Error);
+    }
   }
 
   #perform(effect: TabEffect): void {
     const { after } = this.#environment;
     switch (effect.kind) {
       case 'search':
+        assert(this.#searching === null, 'a page has two searches');
         this.#searching = newSearching();
         return;
       case 'enter':
@@ -251,6 +261,7 @@ export class LeaderFinder {
       case 'searched':
         if (effect.error === null) this.#searching?.found(this.#connection!);
         else this.#searching?.failed(effect.error);
+        this.#searching = null;
         return;
       case 'stand': {
         const { as, reason = this.standing.standing.reason, medium } = effect;

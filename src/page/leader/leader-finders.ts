@@ -2,7 +2,7 @@
 // it, and with it the page's worker.
 //
 // Invariant: a caller's choice of worker is used or refused, never ignored. A choice whose start has failed is replaced
-// by the next one.
+// by the next one. It is not asserted: the choice is the caller's, and a conflict is a typed error.
 
 import { storageError } from '../../shared/contract/errors.ts';
 import type { PageEnvironment } from './environment.ts';

@@ -2,7 +2,8 @@
 //
 // The page loads the script once more and looks at the answer.
 //
-// Invariant: each request ends within LOOK_MS, and the result names only what was seen.
+// Invariant: each request ends within LOOK_MS, and the result names only what was seen. It is not asserted, because it is
+// about time.
 
 /** The page that loads the script once more. */
 export interface LookingPage {

@@ -12,9 +12,11 @@
 // Invariants:
 //   there is one connection at a time, and one search at a time, which ends by itself
 //   a page of whose workers none leads, waits or loads searches for a leader, follows one, or has told why it does not
+// The first is asserted; the second is about what other threads do next, and the model walks it.
 //
 // Does not know locks, channels, workers, nor the time. packages/testing/election walks its states.
 
+import { assert } from '../../shared/contract/invariant.ts';
 import type { StorageMedium } from '../../shared/contract/medium.ts';
 import type { ControlMessage } from '../../shared/wire/control.ts';
 import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
@@ -279,6 +281,7 @@ class Turn {
   }
 
   #found(leader: string, medium: StorageMedium, isOffered: boolean): void {
+    assert(!isConnected(this.state), 'a page has two connections');
     const number = this.#nextNumber();
     const isOwn = leader === this.state.own?.id;
     this.#set({ phase: READY, link: { number, leader, state: 'open', isSilent: false } });

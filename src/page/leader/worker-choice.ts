@@ -2,7 +2,7 @@
 // the choices of two callers.
 //
 // Invariant: a wrong argument is refused with INVALID_ARGUMENT, whose message shows the right form, before anything is
-// started.
+// started. It is not asserted, because the argument is the caller's.
 
 import { DEFAULT_DIRECTORY, OBJECTS_DIRECTORY } from '../../shared/contract/directory.ts';
 import { storageError } from '../../shared/contract/errors.ts';

@@ -13,6 +13,7 @@
 import { untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { eachOf } from '../../shared/contract/arguments.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
+import { assert } from '../../shared/contract/invariant.ts';
 import type { WireAddress } from '../../shared/wire/address.ts';
 import { inMicrotask } from '../../shared/wire/channel-endpoint.ts';
 import { fromWire, type Outcome } from '../../shared/wire/errors-on-wire.ts';
@@ -202,6 +203,7 @@ export class Session implements SessionCalls {
    * beginning.
    */
   begin(signal?: AbortSignal, label?: string): TransactionScope {
+    assert(this.#scope?.ended !== null, 'a handle has two transactions');
     this.#lastTransaction += 1;
     const number = this.#lastTransaction;
     const begin = { op: 'begin', number, ...(label !== undefined && { label }) } as const;

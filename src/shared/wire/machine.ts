@@ -3,6 +3,8 @@
 // Invariant: all effects of an event are performed, in order, before the next event is handled. An event that happens
 // meanwhile waits.
 
+import { assert } from '../contract/invariant.ts';
+
 /** The next state, and the effects to perform, as data. */
 export interface MachineStep<State, Effect> {
   readonly state: State;
@@ -37,6 +39,7 @@ export class Machine<State, Event, Effect> {
 
   /** For an effect whose result the next events depend on: the event is handled before those that wait. */
   handleNext(event: Event): void {
+    assert(this.#isPerforming, 'an event came after its effect');
     this.#waiting.unshift(event);
   }
 

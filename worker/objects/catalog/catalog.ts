@@ -4,6 +4,7 @@
 // Invariant: an entry's `wakeMs` is never later than the alarm stored in the object's own database.
 // While the object has an instance it is 0, so that after a crash the next host looks at the object; after a
 // clean end it is the alarm, or null. So only objects that a crash left behind are opened just to look.
+// The host asserts that an object at rest has no instance. The alarm itself is in files that the catalog does not read.
 // The catalog is an index: if it is lost, it is rebuilt from the objects' folders.
 
 export interface CatalogEntry {

@@ -6,7 +6,8 @@
 // time. Limits on code that never ends run in real time: while time stands still they would never be reached.
 //
 // Invariant: nothing runs before its time by this clock; nothing that waits is lost when control is
-// taken or given back; each thing runs in a turn of its own.
+// taken or given back; each thing runs in a turn of its own. The queue asserts that nothing waits twice; a time is not
+// asserted, because the system's clock may be set between the look at it and the start.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import {

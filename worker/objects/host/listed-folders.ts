@@ -1,7 +1,7 @@
 // The folders of facets and branches that a host finds, by their keys.
 //
 // Looking at all folders takes long when there are many, so it happens once a host. Invariant: folders of an earlier host
-// are listed; of those made by this one, some are not.
+// are listed; of those made by this one, some are not. Not asserted: that would take a second look at all folders.
 
 import type { ObjectMedium } from '../../engine/file/medium.ts';
 

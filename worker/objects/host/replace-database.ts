@@ -1,7 +1,8 @@
 // Replaces an object's database while the object lives: by a SQLite file, or by an earlier state of its own.
 //
 // Invariant: nothing of the object runs between the replacement and its reset. The state of its instance is
-// about the old data and must not be written into the new.
+// about the old data and must not be written into the new. The input gate asserts that sections nest, and the storage
+// refuses what comes after a replacement.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';

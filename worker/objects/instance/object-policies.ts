@@ -1,7 +1,7 @@
 // Decides what the code of an object, and the calls of handles on it, may do to its storage.
 //
 // Invariant: only its replica writes a copy, and only its class writes an object with followers, because no other code
-// informs the followers.
+// informs the followers. It is not asserted: users' code tries it, and gets a typed error.
 
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { type AccessPolicy, UNRESTRICTED } from '../../engine/storage/access-policy.ts';

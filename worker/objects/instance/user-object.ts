@@ -1,6 +1,6 @@
 // The user's object of an instance: constructed once from its class, with `ctx` and `env`.
 //
-// Invariant: handlers are known only after the constructor has returned.
+// Invariant: handlers are known only after the constructor has returned. By the type of the state, no other state has any.
 
 import { whileConstructing } from '../../../src/shared/contract/constructed-state.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';

@@ -1,6 +1,7 @@
 // How each operation by the host is performed: it ends the instance of the object, or needs another object's.
 //
-// Invariant: no transaction of the page is open, so that the operation does not wait for itself.
+// Invariant: no transaction of the page is open, so that the operation does not wait for itself. PageSessions refuses
+// the call with a typed error, because a page can make it.
 //
 // Does not know sessions: it gets the address of the object, and the author of the change.
 

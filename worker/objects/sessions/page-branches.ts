@@ -2,6 +2,7 @@
 //
 // Invariant: when the session closes, a branch that it has made, and that no session has opened, ends. Once opened, a
 // branch belongs to the sessions that have it open, and is forgotten here when the next one is made.
+// The host asserts that each use ends once.
 
 import type { StateName } from '../../../src/shared/contract/arguments.ts';
 import { branchAddress, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';

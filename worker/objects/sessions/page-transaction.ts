@@ -7,7 +7,7 @@
 //   lost     without the page's doing: it was refused, open for too long, or the object was reset
 //
 // Invariant: an open transaction has a time limit, because all others wait for it, and nothing of it
-// outlives the instance: neither the limit nor the open state.
+// outlives the instance: neither the limit nor the open state. Asserted where it opens.
 //
 // Does not know which calls join it (page-session.ts).
 

@@ -10,6 +10,7 @@
 //   the host is opened only while the lock is held, and the lock is released only after the host has closed
 //   the election ends in whatever way deployments compare: a candidate stands back for another once until somebody leads,
 //   asks each leader to step down once, and asks nobody while one lives that it stepped down for
+// The first is asserted; the second is about several workers, and the model walks it.
 //
 // Does not know locks, channels, objects, files, nor the time. packages/testing/election walks its states.
 
@@ -18,6 +19,7 @@ import {
   nameOfNewer,
   type Order,
 } from '../../../src/shared/contract/deployment.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
 import {
   type ControlMessage,
@@ -246,6 +248,7 @@ function onFailed(state: Candidacy, error: unknown): CandidacyStep {
 }
 
 function notOpened(state: Candidacy, error: unknown): CandidacyStep {
+  mustBeOpening(state);
   return fails(state, error, { kind: 'release' });
 }
 
@@ -311,8 +314,14 @@ function leadsUnlessNewerWaits(
 }
 
 function leads(state: Candidacy, medium: StorageMedium): CandidacyStep {
+  mustBeOpening(state);
   const leading = { ...state, place: { kind: 'leading', medium } } as const;
   return unchanged(leading, { kind: 'serve', medium }, ...announcement(leading));
+}
+
+function mustBeOpening({ place }: Candidacy): void {
+  const isOpening = place.kind === 'waiting' && place.turn === 'opening';
+  assert(isOpening, 'a host was opened out of turn');
 }
 
 function announcement({ worker, deployment, place }: Candidacy): CandidacyEffect[] {

@@ -7,6 +7,7 @@
 // Does not know objects and files: the caller creates the host.
 
 import { type Build, deploymentIn } from '../../../src/shared/contract/deployment.ts';
+import { assert, isDefect } from '../../../src/shared/contract/invariant.ts';
 import { mediumIn, type StorageMedium } from '../../../src/shared/contract/medium.ts';
 import type { WireChannel } from '../../../src/shared/wire/channel-endpoint.ts';
 import { OwnChannel } from '../../../src/shared/wire/channel-endpoint.ts';
@@ -114,11 +115,13 @@ class Candidate {
   #preparation: CandidatePreparation | null = null;
   /** Releases the leader's lock. */
   #release = () => {};
-  /** The host that was opened last. */
+  /** The host, while it is open. */
   #service: WorkerService | null = null;
   #leadership: Leadership | null = null;
   /** How many connections its own page was given over its own channel. */
   #connectionCount = 0;
+  /** It has violated an assertion, and is about to end. */
+  #isBroken = false;
 
   constructor(identity: StartMessage, code: HostedCode, environment: CandidateEnvironment) {
     this.#identity = identity;
@@ -145,8 +148,17 @@ class Candidate {
     this.#step({ kind: 'started' });
   }
 
+  /** A violated assertion ends this worker, and with it the lock: its page and all others search for another leader. */
   #step(event: CandidacyEvent): void {
-    this.#candidacy.handle(event);
+    if (this.#isBroken) return;
+    try {
+      this.#candidacy.handle(event);
+    } catch (error) {
+      if (!isDefect(error)) throw error;
+      this.#isBroken = true;
+      this.#post({ type: 'failed', error: toWire(error) });
+      this.#end(error as Error);
+    }
   }
 
   #perform(effect: CandidacyEffect): void {
@@ -159,6 +171,7 @@ class Candidate {
         this.#queue();
         return;
       case 'release':
+        assert(this.#service === null, 'the lock was released before its host closed');
         this.#release();
         return;
       case 'hide':
@@ -186,7 +199,10 @@ class Candidate {
         void this.#alive.then(() => page.postMessage({ type: 'standing' }));
         return;
       case 'yield':
-        void this.#leadership?.yield(effect.fact).then(() => this.#step({ kind: 'yielded' }));
+        void this.#leadership?.yield(effect.fact).then(() => {
+          this.#service = null;
+          this.#step({ kind: 'yielded' });
+        });
         return;
       case 'end':
         this.#end(effect.error);

@@ -1,4 +1,4 @@
-// Bundles the simulator and the engine with a defect put back into their sources.
+// Bundles a program, such as the simulator with the engine, with a defect put back into their sources.
 //
 // Invariant: the files of the repository are only read, so no edit can be left in them. An edit whose text does not occur
 // exactly once in its file, or whose file is not in the bundle, is an error: the edits must follow the code.
@@ -10,20 +10,20 @@ import { build, type Plugin } from 'esbuild';
 import type { Edit } from './defect.ts';
 
 export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const ENTRY = fileURLToPath(new URL('./first-failure.ts', import.meta.url));
 
 /** Bundled packages are CommonJS in part, which asks for the modules of Node by `require`. */
 const REQUIRE =
   "import { createRequire as requireOf$ } from 'node:module'; const require = requireOf$(import.meta.url);";
 
-/** Writes the module to run, with the edits, to the path `target`. */
-export async function writeDefectiveSimulator(
+/** Writes the program of the module `entry`, with the edits of its sources, to the path `target`. */
+export async function writeDefective(
+  entry: string,
   edits: readonly Edit[],
   target: string,
 ): Promise<void> {
   const unused = new Set(edits);
   await build({
-    entryPoints: [ENTRY],
+    entryPoints: [entry],
     outfile: target,
     bundle: true,
     // Messages of failures name classes.
@@ -36,7 +36,7 @@ export async function writeDefectiveSimulator(
     plugins: [editSources(edits, unused)],
   });
   const [first] = unused;
-  if (first !== undefined) throw new Error(`The simulator does not import ${first.file}.`);
+  if (first !== undefined) throw new Error(`The program does not import ${first.file}.`);
 }
 
 /** Loads the sources with their edits; each source still knows its own address. */

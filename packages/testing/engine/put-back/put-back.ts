@@ -9,8 +9,10 @@ import { join } from 'node:path';
 import { AUTHORED_SEEDS } from '../plan.ts';
 import type { Layer } from '../rounds.ts';
 import type { PutBack } from './defect.ts';
-import { writeDefectiveSimulator } from './defective-simulator.ts';
+import { ROOT, writeDefective } from './defective-simulator.ts';
 import { TORN_TURNS } from './torn-turns.ts';
+
+const ENTRY = join(ROOT, 'packages/testing/engine/put-back/first-failure.ts');
 
 export const PUT_BACKS: readonly PutBack[] = [
   {
@@ -476,7 +478,7 @@ export async function findsPutBack({ layer, edits, seed }: PutBack): Promise<str
   const folder = await mkdtemp(join(tmpdir(), 'put-back-'));
   try {
     const simulator = join(folder, 'simulator.mjs');
-    await writeDefectiveSimulator(edits, simulator);
+    await writeDefective(ENTRY, edits, simulator);
     return await firstFailure(simulator, layer, [seed, ...seedsAfter(seed)]);
   } finally {
     await rm(folder, { recursive: true, force: true });
