@@ -613,7 +613,7 @@ describe('the marks of calls', () => {
     );
   const behind = { kind: 'stopped', reason: 'QUEUE_BEHIND' };
 
-  test('[FOLP35] a call that this queue has not made, of a number that it has given, stops it', () => {
+  test('[FOLW19] a call that this queue has not made, of a number that it has given, stops it', () => {
     // The call is the last that has left the queue, one that waits, or the newest.
     for (const n of [3, 4, 5]) {
       expect(told(n, 100 + n).state.link.kind).toBe('catchingUp');
@@ -625,7 +625,7 @@ describe('the marks of calls', () => {
     expect(told(6, 106).state.link).toEqual(behind);
   });
 
-  test('[FOLP35] a call that left the queue long ago, or has no mark on one side, stops nothing', () => {
+  test('[FOLW19] a call that left the queue long ago, or has no mark on one side, stops nothing', () => {
     expect(told(2, 99).state.link.kind).toBe('catchingUp');
     expect(told(0, null).state.link.kind).toBe('catchingUp');
     expect(told(5, null).state.link.kind).toBe('catchingUp');

@@ -584,7 +584,7 @@ describe('memory', () => {
   const closed = (effects: readonly FollowServerEffect[]) =>
     effects.flatMap((one) => (one.kind === 'close' ? [`${one.connection} ${one.reason}`] : []));
 
-  test('[FOLS15] a client whose unacknowledged outcomes have 1 MiB waits with its next call, and no other client', () => {
+  test('[FOLS24] a client whose unacknowledged outcomes have 1 MiB waits with its next call, and no other client', () => {
     const two = serving(greets(1, 'A'), greets(2, 'B'), calls(1, 1), calls(1, 2));
     expect(begun(served(two.state, endsWith('A', MIB - 1)).effects)).toEqual(['A2']);
     const full = served(two.state, endsWith('A', MIB));
@@ -599,7 +599,7 @@ describe('memory', () => {
     expect(begun(served(back.state, acks(3, 0, 1)).effects)).toEqual(['A2']);
   });
 
-  test('[FOLS15] calls of a client that wait with more bytes than a follower may send close its connection', () => {
+  test('[FOLS24] calls of a client that wait with more bytes than a follower may send close its connection', () => {
     const { state } = serving(greets(1, 'A'), calls(1, 1), sized(1, 2, MIB), sized(1, 3, MIB));
     expect(closed(served(state, sized(1, 4, MIB)).effects)).toEqual(['1 TOO_MANY_CALLS']);
     // The calls that were taken still run.
@@ -607,7 +607,7 @@ describe('memory', () => {
     expect(begun(served(after, ends('A')).effects)).toEqual(['A2']);
   });
 
-  test('[FOLS15] beyond 16 MiB of waiting calls, the client with most of them loses its own, and sends them again', () => {
+  test('[FOLS24] beyond 16 MiB of waiting calls, the client with most of them loses its own, and sends them again', () => {
     const names = [...'abcdefghijkl'];
     const greetings = names.map((client, i) => greets(i + 1, client));
     let { state } = serving(greets(99, 'z'), calls(99, 1, true), ...greetings);
@@ -718,7 +718,7 @@ describe('memory', () => {
 });
 
 describe('the newest received call', () => {
-  test('[FOLP35] is told in the welcome with its mark: answered, running or waiting', () => {
+  test('[FOLW19] is told in the welcome with its mark: answered, running or waiting', () => {
     const record = { ...answeredTo(3, 3), mark: 103 };
     const greeting = { record, ack: 3 };
     expect(serving(greets(1, 'A', greeting)).effects[0]).toEqual(welcome(1, 3, 103));

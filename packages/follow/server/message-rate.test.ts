@@ -5,7 +5,7 @@ import { MessageRate } from './message-rate.ts';
 
 test('[FOLS10] a connection may send its messages of a second at once, and again as time passes', () => {
   let nowMs = 0;
-  const rate = new MessageRate(10, () => nowMs);
+  const rate = new MessageRate({ ofOne: 10, ofAll: 1000 }, () => nowMs);
   const countAllowed = () =>
     Array.from({ length: 12 }, () => rate.allows(1)).filter(Boolean).length;
   expect(countAllowed()).toBe(10);
@@ -18,7 +18,7 @@ test('[FOLS10] a connection may send its messages of a second at once, and again
 
 test('[FOLS10] time fills each connection on its own, up to the messages of a second', () => {
   let nowMs = 5000;
-  const rate = new MessageRate(10, () => nowMs);
+  const rate = new MessageRate({ ofOne: 10, ofAll: 1000 }, () => nowMs);
   const countAllowed = (connection: number) => {
     let count = 0;
     while (rate.allows(connection)) count++;
@@ -32,4 +32,21 @@ test('[FOLS10] time fills each connection on its own, up to the messages of a se
   expect([countAllowed(1), countAllowed(2)]).toEqual([10, 10]);
   rate.forget(1);
   expect([countAllowed(1), countAllowed(2)]).toEqual([10, 0]);
+});
+
+test('[FOLS10] when all together send too many, those are refused that send more than their share', () => {
+  let nowMs = 0;
+  const rate = new MessageRate({ ofOne: 100, ofAll: 200 }, () => nowMs);
+  const count = (connection: number, messages: number) =>
+    Array.from({ length: messages }, () => rate.allows(connection)).filter(Boolean).length;
+  expect([1, 2, 3].map((connection) => count(connection, 60))).toEqual([60, 60, 60]);
+  expect(count(4, 20)).toBe(20);
+  // The rate of all is used up; the share of each of the five is 40.
+  expect(count(5, 50)).toBe(40);
+  expect(count(4, 50)).toBe(20);
+  expect(count(1, 10)).toBe(0);
+  nowMs = 1000;
+  expect(count(1, 60)).toBe(60);
+  // Connections that have sent nothing for a second have no share.
+  expect(count(2, 100)).toBe(100);
 });

@@ -4,6 +4,7 @@
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectId } from '@ctx-storage/core/object';
+import { classVersion } from '../protocol/class-version.ts';
 import type { Authorized } from './authorization.ts';
 import type { CallStoreClass } from './caller.ts';
 import { checkOrigins, type FollowOrigins } from './origins.ts';
@@ -38,8 +39,11 @@ export interface FollowableOptions<Method extends string = string, Env = unknown
   readonly AsyncLocalStorage?: CallStoreClass;
   /** The methods of the class that followers may call. Calls of others are refused. */
   readonly methods: readonly Method[];
-  /** The version of the class, from 1 on. A follower with another version makes no forecasts. */
-  readonly version: number;
+  /**
+   * The version of the class, from 1 on. A follower with another version makes no forecasts. @default the static property
+   * `version` of the class; one of both is needed
+   */
+  readonly version?: number;
   readonly limits?: FollowLimits;
 }
 
@@ -114,10 +118,11 @@ export function checkOptions(Class: unknown, options: unknown): CheckedOptions {
     throw invalid('the option methods is not an array of names. List the methods to be called.');
   }
   for (const name of methods) checkMethod(Class, name);
-  checkNumber('option version', version);
+  const classOrOption = classVersion(Class, version, 'followable()');
+  checkNumber('option version', classOrOption);
   return {
     ...{ authorize, origins: checkOrigins(origins), AsyncLocalStorage },
-    ...{ methods: new Set(methods), version, limits: checkLimits(limits) },
+    ...{ methods: new Set(methods), version: classOrOption, limits: checkLimits(limits) },
   };
 }
 
@@ -152,7 +157,7 @@ function checkLimits(limits: FollowLimits): Required<FollowLimits> {
   return checked;
 }
 
-function checkNumber(what: string, value: unknown): void {
+function checkNumber(what: string, value: unknown): asserts value is number {
   if (Number.isSafeInteger(value) && (value as number) >= 1) return;
   throw invalid(`the ${what} is not a whole number from 1 on.`);
 }

@@ -73,6 +73,8 @@ export interface ServedEnvironment extends DeadlineEnvironment {
  * it asks for.
  */
 const CUT_BYTES_MAX = 8 * 2 ** 20;
+/** The messages per second of all connections together (our choice: an object can read that many, and still answer calls). */
+const MESSAGES_PER_SECOND_OF_ALL = 5000;
 /** About how many bytes a message has besides its changes and outcomes, with the frame and the bookkeeping of its socket. */
 const MESSAGE_BYTES = 256;
 
@@ -131,7 +133,10 @@ export class ServedObject {
     });
     this.#sockets = new FollowerSockets(ctx, environment.now);
     this.#deadline = new Deadline(environment, () => this.#runOrAbort(() => this.#endOverdue()));
-    this.#rate = new MessageRate(options.limits.messagesPerSecond, environment.now);
+    this.#rate = new MessageRate(
+      { ofOne: options.limits.messagesPerSecond, ofAll: MESSAGES_PER_SECOND_OF_ALL },
+      environment.now,
+    );
     this.#countTransactions();
     // Life 0 belongs to the empty history, so no instance may have it.
     const life = environment.randomUint32() || 1;
