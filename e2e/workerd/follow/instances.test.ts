@@ -5,6 +5,7 @@ import { Capture } from '../../../packages/follow/capture/capture.ts';
 import type { PartMessage } from '../../../packages/follow/protocol/messages.ts';
 import { followableOn } from '../../../packages/follow/server/followable.ts';
 import { followable } from '../../../packages/follow/server/index.ts';
+import type { FollowableOptions } from '../../../packages/follow/server/options.ts';
 import { PLATFORM } from '../../../packages/follow/server/platform.ts';
 import type { ServedEnvironment } from '../../../packages/follow/server/served-object.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
@@ -149,7 +150,10 @@ test('[FOLS16] a cut of the writes of another caller that cannot be read ends th
 });
 
 /** A room whose class is served with another environment. */
-async function otherRoom(environment: Partial<ServedEnvironment>): Promise<FollowRoom> {
+async function otherRoom(
+  environment: Partial<ServedEnvironment>,
+  options: Partial<FollowableOptions> = {},
+): Promise<FollowRoom> {
   const usual: ServedEnvironment = {
     ...PLATFORM,
     capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite }),
@@ -159,7 +163,7 @@ async function otherRoom(environment: Partial<ServedEnvironment>): Promise<Follo
   const Room = followableOn(
     { ...usual, ...environment },
     roomOf(DurableObject as never) as never,
-    { authorize: () => 'somebody', methods: [], version: 1 } as never,
+    { authorize: () => 'somebody', methods: [], version: 1, ...options } as never,
   );
   const { env, close } = await createObjects({ Room });
   onTestFinished(() => close());
@@ -192,6 +196,58 @@ test('[FOLC8] notes that a follower has not been told of are kept, also when ano
   const greeting = late.hello();
   await Promise.all([made, greeting]);
   await client.untilItems(...names);
+});
+
+test('[FOLS19] [FOLS20] without any event, a connection ends at its time, by one timer', async () => {
+  let nowMs = Date.UTC(2030, 0, 1);
+  const timers = new Map<number, () => void>();
+  /** Runs the only timer, at its time. */
+  const runTimer = () => {
+    const [[atMs, task] = []] = timers;
+    expect(timers.size).toBe(1);
+    timers.clear();
+    nowMs = atMs!;
+    task!();
+  };
+  const timed = await otherRoom(
+    {
+      now: () => nowMs,
+      after(delayMs, task) {
+        const atMs = nowMs + delayMs;
+        timers.set(atMs, task);
+        return () => timers.delete(atMs);
+      },
+    },
+    { authorize: () => ({ identity: 'A', expiresAt: nowMs + 30_000 }) },
+  );
+  const startMs = nowMs;
+  const silent = await FollowClient.connect(timed, 'B');
+  const client = await (await FollowClient.connect(timed, 'A')).hello();
+  await client.nextOf('cut');
+  expect([...timers.keys()]).toEqual([startMs + 10_000]);
+  runTimer();
+  expect(await silent.closed).toEqual([4017, 'HELLO_LATE']);
+  expect([...timers.keys()]).toEqual([startMs + 30_000]);
+  runTimer();
+  expect(await client.closed).toEqual([4013, 'NOT_AUTHORIZED']);
+  expect(timers.size).toBe(0);
+});
+
+test('[FOLS4] [FOLS13] a record of an earlier version has the identity, until deleteAll', async () => {
+  const client = await follow('A');
+  client.call(1, 'add', ['x']);
+  await client.outcome(1);
+  client.close();
+  await room.call('storeIdentity', 'A');
+  expect(await room.call('kept')).toEqual([['A', 1, 1, 0], [1]]);
+  const other = await FollowClient.connect(room, 'A', 'B');
+  void other.hello().catch(String);
+  expect(await other.closed).toEqual([4010, 'CLIENT_TAKEN']);
+  (await follow('A')).close();
+  await room.call('clear');
+  const mark = expect.stringMatching(/^_follow_mark:/);
+  expect(await room.call('kept')).toEqual([[mark, 1, 1, 0]]);
+  await follow('A');
 });
 
 test('[FOLS17] a class whose handler is a field cannot be followed', async () => {

@@ -108,6 +108,11 @@ export function roomOf(Base: BaseClass) {
       return [...clients, ...sql.exec('SELECT n FROM _follow_outcome').raw()];
     }
 
+    /** Stores the identity of all clients, as an earlier version of this package has. */
+    storeIdentity(identity: string): void {
+      this.ctx.storage.sql.exec('UPDATE _follow_client SET identity = ?', identity);
+    }
+
     async end(identity: string): Promise<void> {
       await this.ctx.endFollowers(identity);
     }

@@ -9,6 +9,8 @@ import type { FollowRoom } from './client.ts';
 import { followedRoom } from './followed-room.ts';
 
 export interface Rooms {
+  /** The host of every request. */
+  readonly host: string;
   room(name: string): FollowRoom;
   close(): Promise<void>;
 }
@@ -25,6 +27,7 @@ export async function roomsInNode(): Promise<RoomsInNode> {
     Room: followedRoom(DurableObject as never),
   });
   return {
+    host: 'room',
     room: (name) => ({
       fetch: (headers) => env.Room.getByName(name).fetch('https://room/', { headers }),
       async call(method, ...args) {
@@ -92,6 +95,8 @@ export async function roomsInWorkerd(
     isSilent: true,
   });
   return {
+    // Miniflare passes the address that was asked for, and the host of its own.
+    host: (await miniflare.ready).host,
     room: (name) => ({
       fetch: (headers) => miniflare.dispatchFetch(`http://room/${name}`, { headers }) as never,
       call: callsBy(miniflare, `http://room/${name}`),

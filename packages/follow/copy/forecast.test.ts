@@ -6,6 +6,7 @@ import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { createCalledHost } from '../../testing/worker/called-host.ts';
 import { createTestHost } from '../../testing/worker/test-host.ts';
 import { encodeChanges } from '../changes/changes-bytes.ts';
+import type { FollowedState } from '../server/index.ts';
 import { until } from '../testing/followed-device.ts';
 import { Base } from './base.ts';
 import { Forecast, type ForecastRun } from './forecast.ts';
@@ -52,6 +53,42 @@ test('[FOLP6] a call has waited for 500 ms after twenty timers in turn, however 
   forecast.close();
   base.close();
   await own.close();
+});
+
+test('[FOLS22] [FOLS23] in a forecast, ctx.caller is whose copy it is, and what only a server has is left to it', async () => {
+  class Signing extends DurableObject {
+    declare readonly ctx: FollowedState;
+    readonly #constructedFor: string;
+    constructor(ctx: FollowedState, env: never) {
+      super(ctx, env);
+      this.#constructedFor = String(ctx.caller);
+    }
+    async sign() {
+      await this.ctx.storage.put('signed', 1);
+      return [this.#constructedFor, this.ctx.caller];
+    }
+    async end() {
+      await this.ctx.endFollowers('bob');
+    }
+  }
+  for (const identity of ['ann', undefined]) {
+    const own = await createTestHost({}, { Signing });
+    const { host } = own;
+    host.followers = { ...NO_FOLLOWERS, classNames: new Set(['Signing']) };
+    const base = await Base.open(host, own.address());
+    const afterRealTime = () => () => {};
+    const forecast = new Forecast(host, base.instance, { afterRealTime, identity });
+    await forecast.remake([]);
+    const value = ['undefined', identity];
+    expect(await forecast.run('sign', [])).toEqual({
+      kind: 'wrote',
+      answer: { kind: 'value', value },
+    });
+    expect(await forecast.run('end', [])).toEqual({ kind: 'outside' });
+    forecast.close();
+    base.close();
+    await own.close();
+  }
 });
 
 /** How often `Room` was constructed. */

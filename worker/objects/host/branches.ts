@@ -226,7 +226,8 @@ export class Branches {
           await files.close();
           throw missingBranch(found.name);
         }
-        return { files, sends: found.sends };
+        const prepare = 'prepare' in found ? found.prepare : undefined;
+        return { files, sends: found.sends, prepare };
       } catch (error) {
         base.release();
         throw error;
