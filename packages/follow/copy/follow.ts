@@ -16,16 +16,15 @@ import type {
 import { classVersion } from '../protocol/class-version.ts';
 import {
   type CheckedFollowOptions,
-  type FollowedEnvironment,
-  FollowingObject,
-  type FollowOptions,
-} from './following-object.ts';
+  checkOptions,
+  type FollowTable,
+  type GivenFollowOptions,
+} from './follow-options.ts';
+import { type FollowedEnvironment, FollowingObject } from './following-object.ts';
 import { IdentifiedObject } from './identified-object.ts';
-import { identityOf } from './identity.ts';
-import type { LinkSocket } from './link.ts';
 import { type WaitingObject, WaitingObjects } from './waiting-objects.ts';
 
-export type { FollowOptions } from './following-object.ts';
+export type { FollowOptions, FollowTable } from './follow-options.ts';
 
 /** The pause between the start and the search for waiting calls, so that a page's first reads are not delayed. */
 const RESUME_MS = 2000;
@@ -38,9 +37,6 @@ const RESUME_MS_MAX = 30_000;
 
 /** Browsers dispatch `online` in workers when the network has come back, and `offline` when it is gone; Node does not. */
 const scope = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>;
-
-/** For each class, by its name: the function that returns an object's address, or all options. */
-export type FollowTable = Readonly<Record<string, FollowOptions | FollowOptions['url']>>;
 
 /**
  * Makes the option `follow` of `serve` and `createObjects`. All objects of the given classes follow the objects of the same
@@ -56,40 +52,6 @@ export function follow(table: FollowTable): StartFollowing {
     Object.entries(table).map(([name, given]) => [name, checkOptions(name, given)]),
   );
   return (host, environment) => new HostFollowers(host, environment, options);
-}
-
-/** The options of a class, whose version may be that of the class. */
-type GivenOptions = Omit<CheckedFollowOptions, 'version'> & Pick<FollowOptions, 'version'>;
-
-function checkOptions(name: string, given: FollowTable[string]): GivenOptions {
-  const options: FollowOptions = typeof given === 'function' ? { url: given } : given;
-  const { url, identity, version, connect = openSocket } = options;
-  const mustBe = (isRight: boolean, what: string) => {
-    if (!isRight) throw storageError('INVALID_ARGUMENT', `follow: ${name}: ${what}.`);
-  };
-  mustBe(
-    typeof url === 'function',
-    'url is a function that gives the address of an object by its name',
-  );
-  mustBe(
-    version === undefined || (Number.isSafeInteger(version) && version >= 0),
-    'version is a whole number, not negative',
-  );
-  if (typeof identity !== 'function' && identity !== undefined) identityOf(identity);
-  mustBe(typeof connect === 'function', 'connect is a function that opens a WebSocket');
-  mustBe(
-    connect !== openSocket || typeof WebSocket === 'function',
-    'this runtime has no WebSocket; pass { connect: (url, protocol) => new WebSocket(url, protocol) } with that of ws',
-  );
-  return {
-    ...{ url, connect },
-    ...(identity !== undefined && { identity }),
-    ...(version !== undefined && { version }),
-  };
-}
-
-function openSocket(url: string, protocol: string): LinkSocket {
-  return new WebSocket(url, protocol) as LinkSocket;
 }
 
 class HostFollowers implements Followers {
@@ -118,7 +80,7 @@ class HostFollowers implements Followers {
   constructor(
     host: ObjectHost,
     environment: HostEnvironment,
-    options: ReadonlyMap<string, GivenOptions>,
+    options: ReadonlyMap<string, GivenFollowOptions>,
   ) {
     const { now, elapsed, afterRealTime, randomUint32, limits, catalog } = environment;
     this.#openMax = Math.floor((limits ?? completeLimits()).openFiles / OPEN_FILES_OF_ONE);
@@ -321,5 +283,6 @@ function waitsWithoutIdentity(name: string): string {
 }
 
 function isClosing(error: unknown): boolean {
-  return isStorageError(error) && ['CONNECTION_CLOSED', 'OBJECT_RESET'].includes(error.code);
+  const codes = ['CONNECTION_CLOSED', 'OBJECT_RESET', 'FOLLOW_STOPPED'];
+  return isStorageError(error) && codes.includes(error.code);
 }

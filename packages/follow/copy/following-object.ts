@@ -28,8 +28,9 @@ import {
 } from '@ctx-storage/worker/objects';
 import { FOLLOW_SUBPROTOCOL } from '../protocol/connection.ts';
 import type { RefusedCall, SettledOutcome } from '../protocol/follower.ts';
+import type { CheckedFollowOptions } from './follow-options.ts';
 import { type Identity, identityChanged, isNumberOf } from './identity.ts';
-import { FollowLink, type LinkSocket } from './link.ts';
+import { FollowLink } from './link.ts';
 import { ReplicaQueue } from './queue.ts';
 import { type FollowedCall, Replica, type ReplicaEnvironment, removeReplica } from './replica.ts';
 import type { WaitingObject, WaitingObjects } from './waiting-objects.ts';
@@ -50,34 +51,6 @@ const RANDOM = {
 /** The calls of a replica that are not finished: those that wait for the server, and the refused ones. */
 type Calls = Pick<Replica, 'pending' | 'refusals'>;
 const NO_CALLS: Calls = { pending: [], refusals: [] };
-
-/** The options with which the objects of a class follow those on the server. */
-export interface FollowOptions {
-  /**
-   * Returns the address of an object on the server: a `wss:` or `ws:` URL, whose requests the server's Worker passes to the
-   * object's `fetch`. It is called before each connection, so the address may contain a token. If it throws, it is called
-   * again later.
-   */
-  readonly url: (name: string) => string | URL | Promise<string | URL>;
-  /**
-   * Who uses this device: a text of 1 to 256 UTF-16 units, or a function that returns it, for example the identity that
-   * `authorize` returns on the server. Each identity has a copy of the object and a queue of its own, which no other one sees.
-   * The function is called at each use of an object and before each connection, also offline; while it throws, the object
-   * cannot be used. @default one copy, of the identity that uses it first; it is stopped (CLIENT_TAKEN) for others
-   */
-  readonly identity?: string | ((name: string) => string | Promise<string>);
-  /**
-   * The version of the class, as in `followable`. Nothing is forecast while the server has another version. @default the static
-   * property `version` of the class, or 1
-   */
-  readonly version?: number;
-  /** Opens the WebSocket. @default the global class; Node 20 has none: `(url, protocol) => new WebSocket(url, protocol)` of `ws` */
-  readonly connect?: (url: string, protocol: string) => LinkSocket;
-}
-
-export interface CheckedFollowOptions
-  extends Pick<FollowOptions, 'identity'>,
-    Required<Omit<FollowOptions, 'identity'>> {}
 
 export interface FollowedEnvironment
   extends Pick<HostEnvironment, 'now' | 'elapsed' | 'afterRealTime' | 'randomUint32'>,

@@ -198,11 +198,8 @@ export class Replica {
   get state(): FollowState {
     const { link, queue, isForecasting } = this.#shown;
     const versionReason = isForecasting ? null : 'OTHER_VERSION';
-    const current = isForecasting ? 'current' : 'outdated';
-    const shownKinds = { greeting: 'offline', current } as const;
     return {
-      state:
-        link.kind === 'greeting' || link.kind === 'current' ? shownKinds[link.kind] : link.kind,
+      state: shownState(this.#shown),
       reason: link.kind === 'stopped' ? link.reason : versionReason,
       progress: link.kind === 'catchingUp' ? link.progress : null,
       pending: queue.calls.length,
@@ -472,6 +469,11 @@ export class Replica {
 /** The server reads the arguments as bytes, and decodes them when the call runs. */
 function withArgsAsBytes({ args, ...call }: FollowedCallMessage): FollowedCallMessage {
   return { ...call, args: serialize(args) };
+}
+
+function shownState({ link, isForecasting }: Follower): FollowState['state'] {
+  if (link.kind === 'greeting') return 'offline';
+  return link.kind === 'current' && !isForecasting ? 'outdated' : link.kind;
 }
 
 function tooLarge(method: string, sizeBytes: number): Error {

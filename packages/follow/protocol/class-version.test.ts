@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { classVersion } from './class-version.ts';
 
 class Plain {}
-class Versioned {
-  static readonly version: unknown = 2;
+class Versioned extends Plain {
+  static readonly version = 2;
 }
 class Inheriting extends Versioned {}
 

@@ -38,9 +38,9 @@ export interface Followers {
    * Returns the address of the copy of the present identity, if each identity has a copy of the object; undefined for all
    * other objects, and for an address that names a copy.
    */
-  copyOf(address: ObjectAddress): Promise<ObjectAddress> | undefined;
+  copyOf?(address: ObjectAddress): Promise<ObjectAddress> | undefined;
   /** Must be called for each instance that the host makes. */
-  opened(instance: ObjectInstance): void;
+  opened?(instance: ObjectInstance): void;
   /** Closes the files of a following object that nobody uses, if there is one, because other objects need files. */
   makeRoom(): void;
   /** Closes all connections and copies. Queued calls stay stored. */
@@ -51,8 +51,6 @@ export interface Followers {
 export const NO_FOLLOWERS: Followers = {
   classNames: new Set(),
   find: () => undefined,
-  copyOf: () => undefined,
-  opened: () => {},
   makeRoom: () => {},
   close: async () => {},
 };

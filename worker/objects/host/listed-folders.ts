@@ -3,6 +3,7 @@
 // Looking at all folders takes long when there are many, so it happens once a host. Invariant: folders of an earlier host
 // are listed; of those made by this one, some are not. Not asserted: that would take a second look at all folders.
 
+import { COPY_MARK } from '../../../src/shared/contract/object-id.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';
 
 export interface FolderList {
@@ -35,4 +36,9 @@ export class ListedFolders {
 export function originKeys(key: string): string[] {
   const [object = '', ...ids] = key.split('~');
   return ids.map((_, i) => [object, ...ids.slice(0, i)].join('~'));
+}
+
+/** The key of the object of which a folder is, or is below, the copy of an identity; of another folder, its own key. */
+export function objectKey(key: string): string {
+  return key.split(COPY_MARK)[0]!;
 }

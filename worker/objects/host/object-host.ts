@@ -14,13 +14,8 @@ import {
   storageError,
 } from '../../../src/shared/contract/errors.ts';
 import { assert } from '../../../src/shared/contract/invariant.ts';
-import {
-  addressKey,
-  COPY_MARK,
-  type ObjectAddress,
-} from '../../../src/shared/contract/object-id.ts';
+import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { CountedMedium, OpenFiles } from '../../engine/file/open-files.ts';
-
 import { SpaceWatch } from '../../engine/file/space-watch.ts';
 import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
 import type { LogEnvironment } from '../../engine/log/commit-log.ts';
@@ -45,7 +40,7 @@ import { FacetFiles } from './facet-files.ts';
 import { type Followers, NO_FOLLOWERS } from './followers.ts';
 import { HostNotices } from './host-notices.ts';
 import { Crowding, Instances, Resets } from './instances.ts';
-import { ListedFolders } from './listed-folders.ts';
+import { ListedFolders, objectKey } from './listed-folders.ts';
 import { ObjectAlarms } from './object-alarms.ts';
 import {
   isUnreadable,
@@ -143,7 +138,7 @@ export class ObjectHost {
       make: (key, address, startup) => this.#make(key, address, startup),
       openedInstance: (instance) => {
         this.alarms.opened(instance);
-        this.followers.opened(instance);
+        this.followers.opened?.(instance);
       },
       close: (key, instance, reason) => this.#close(key, instance, reason),
     });
@@ -215,11 +210,11 @@ export class ObjectHost {
 
   /** Where the object's files are: an object of which each identity has a copy is where the present one's is. */
   located(address: ObjectAddress): ObjectAddress | Promise<ObjectAddress> {
-    return this.followers.copyOf(address) ?? address;
+    return this.followers.copyOf?.(address) ?? address;
   }
 
   #at<T>(address: ObjectAddress, action: (address: ObjectAddress) => Promise<T>): Promise<T> {
-    return this.followers.copyOf(address)?.then(action) ?? action(address);
+    return this.followers.copyOf?.(address)?.then(action) ?? action(address);
   }
 
   /**
@@ -274,14 +269,12 @@ export class ObjectHost {
    * Ends the object's instance after its last write is durable; calls under way reject. `breaksSockets`: the sockets
    * that would outlive it, too. @throws IO, DISK_FULL
    */
-  evict(address: ObjectAddress, breaksSockets = false): Promise<void> {
-    return this.#at(address, async (found) => {
-      const key = addressKey(found);
-      if (breaksSockets) this.#sockets.get(key)?.reset();
-      if (!this.instances.has(key)) return;
-      const reason = storageError('OBJECT_RESET', 'The object was evicted.');
-      await this.instances.close(key, await this.instance(found), reason);
-    });
+  async evict(address: ObjectAddress, breaksSockets = false): Promise<void> {
+    const key = addressKey(await this.located(address));
+    if (breaksSockets) this.#sockets.get(key)?.reset();
+    if (!this.instances.has(key)) return;
+    const reason = storageError('OBJECT_RESET', 'The object was evicted.');
+    await this.instances.close(key, await this.instance(address), reason);
   }
 
   /** Removes the object and its files, and its facets; its unanswered events reject. */
@@ -545,7 +538,7 @@ export class ObjectHost {
     const { medium, catalog } = this.#environment;
     const found: CatalogEntry[] = [];
     for (const key of await medium.keys()) {
-      const [object = ''] = key.split(COPY_MARK); // one entry for all copies of an object
+      const object = objectKey(key); // one entry for all copies
       const [className, id, facet] = object.split('.');
       if (className === undefined || id === undefined || facet !== undefined) continue;
       if (this.classes.find(className) === undefined) continue;
