@@ -304,7 +304,7 @@ describe('reads that can be followed', () => {
     expect(() => open(liveKeys([]))).toThrow(TypeError);
     expect(() => open(liveKeys(['a']))).toThrow('live: takes');
     expect(() => query('SELECT ?', 1n)).toThrow('bigint');
-    expect(() => keys({ limit: 0 })).toThrow();
+    expect(() => keys({ limit: 0 })).toThrow('limit');
   });
 
   test('[LIVE1] full text search, triggers and cascades concern the tables they write', async () => {

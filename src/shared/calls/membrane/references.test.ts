@@ -97,7 +97,9 @@ describe('the references of a side', () => {
     const cancel = vi.fn();
     const streams = [new ReadableStream({ cancel }), new WritableStream({ abort: cancel })];
     const { signal } = new AbortController();
-    expect(() => near.draft([target, signal, ...streams, Symbol('s')], party)).toThrow();
+    expect(() => near.draft([target, signal, ...streams, Symbol('s')], party)).toThrow(
+      expect.objectContaining({ name: 'DataCloneError' }),
+    );
     await vi.waitUntil(() => cancel.mock.calls.length === 2);
     expect(disposed).toHaveBeenCalledTimes(1);
   });
