@@ -129,7 +129,7 @@ export const SCENARIOS = {
     const put = { op: 'put', entries, unconfirmed: false } as unknown as Call;
     const outcomes = Promise.resolve(sessions.execute(opened.ok, [put]));
     await nextTurn();
-    const reason = storageError('OBJECT_RESET', 'by the scenario', { retryable: true });
+    const reason = storageError('OBJECT_RESET', 'by the scenario');
     void host.host.reset(host.address(), reason);
     host.releaseFlushes();
     outcomesOf(see)(await outcomes);
@@ -199,7 +199,8 @@ export const SCENARIOS = {
         };
       },
       random: () => 0.5,
-      refused() {},
+      changed() {},
+      isWatched: () => false,
     });
     await nextTurn();
     (sockets[0] as unknown as EventTarget).dispatchEvent(new Event('close')); // the link pauses
@@ -221,7 +222,7 @@ export const SCENARIOS = {
         for (let id = 0; id < 8; id++) captured.sql.exec('INSERT INTO t VALUES (?, 1)', id);
         capture.head();
         capture.prune(before.id);
-        encodeChanges(capture.changesSince(before));
+        encodeChanges(capture.changesSince(before, 2 ** 20)!);
       })
       .catch(see);
     await host.close();
