@@ -139,6 +139,7 @@ const TOOLS = [
   'packages/follow/protocol/model',
   'packages/management/e2e',
   'packages/workers/testing',
+  'packages/testing/assertions',
   'packages/testing/page',
   'packages/testing/worker',
   'packages/testing/election',

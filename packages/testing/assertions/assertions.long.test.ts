@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { Edit } from '../engine/put-back/defect.ts';
@@ -13,7 +14,7 @@ import { ROOT, withEdit, writeDefective } from '../engine/put-back/defective-sim
 import { type AssertedDefect, FIRST_OF_ROOMS, OTHER_DEFECTS } from './defects.ts';
 import { SCENARIOS, type ScenarioName } from './scenarios.ts';
 
-const ENTRY = join(ROOT, 'packages/testing/assertions/first-error.ts');
+const ENTRY = fileURLToPath(new URL('./first-error.ts', import.meta.url));
 
 /** What is seen first of the scenarios, each with these edits of the sources. */
 async function seenIn(edits: readonly Edit[], ...scenarios: ScenarioName[]): Promise<string[]> {

@@ -7,6 +7,7 @@
 
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { idOfStorage, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import type { WireAddress } from '../../../src/shared/wire/address.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
@@ -113,6 +114,7 @@ export class PageSessions implements StorageService {
   async #executeAtNext(session: PageSession, batch: Batch): Promise<Outcome[]> {
     let isReached = false;
     try {
+      assert(!batch.hasBegun, 'a batch ran twice');
       return await this.#host.use(session.address, (instance) => {
         isReached = true;
         return session.execute(instance, batch);

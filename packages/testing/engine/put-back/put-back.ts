@@ -6,13 +6,14 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { AUTHORED_SEEDS } from '../plan.ts';
 import type { Layer } from '../rounds.ts';
 import type { PutBack } from './defect.ts';
-import { ROOT, writeDefective } from './defective-simulator.ts';
+import { writeDefective } from './defective-simulator.ts';
 import { TORN_TURNS } from './torn-turns.ts';
 
-const ENTRY = join(ROOT, 'packages/testing/engine/put-back/first-failure.ts');
+const ENTRY = fileURLToPath(new URL('./first-failure.ts', import.meta.url));
 
 export const PUT_BACKS: readonly PutBack[] = [
   {
