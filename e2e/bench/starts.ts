@@ -44,11 +44,12 @@ interface Visited extends Contender {
 
 const profile = new Profile(requireBrowser('chromium'));
 const visited: Visited[] = [];
-const earlier = options.against === undefined ? null : checkOut(options.against);
+const earlierVersion = options.against === undefined ? null : checkOut(options.against);
 try {
   const ours = CONTENDERS.find(({ name }) => name === OURS)!;
   await serve([ours], undefined);
-  if (earlier !== null) await serve([{ ...ours, name: `${OURS}, ${options.against}` }], earlier);
+  if (earlierVersion !== null)
+    await serve([{ ...ours, name: `${OURS}, ${options.against}` }], earlierVersion);
   await serve([contender(`${OURS}, connect`, 'ours-class')], undefined);
   await serve(
     CONTENDERS.filter(({ name }) => PEERS.includes(name)),
@@ -62,7 +63,7 @@ try {
 } finally {
   await profile.remove();
   for (const { site } of visited) await site.close();
-  if (earlier !== null) removeCheckout(earlier);
+  if (earlierVersion !== null) removeCheckout(earlierVersion);
 }
 
 async function serve(contenders: readonly Contender[], root: string | undefined): Promise<void> {

@@ -158,7 +158,7 @@ function run(
   });
 }
 
-/** A free port, after which another is free. */
+/** Returns a free port; the next port is free, too. */
 async function freePorts(): Promise<number> {
   for (;;) {
     const first = (await listening(0))!;

@@ -1,8 +1,8 @@
-// The calls by which a lower layer of the worker reaches the one above it: the functions of the interfaces that its owner
-// implements and passes to it. `docs/architecture.md` lists them.
+// Lists the calls by which a lower layer of the worker reaches the one above it: the functions of the interfaces that
+// its owner implements and passes to it. They must equal the list in `docs/architecture.md`.
 //
-// By name: an interface that ends with Events, Environment or Owner. Also finds the slots, members of classes to which
-// anybody may assign a function later: of those, nobody could list who is called.
+// Such an interface has a name that ends with Events, Environment or Owner. The list also contains members of classes
+// to which any code may assign a function later; there should be none, because nobody could list who is called.
 
 import { parseModule, readSource, type SyntaxNode, walk } from './source-files.ts';
 

@@ -95,8 +95,8 @@ export function nodeModules(
 }
 
 /**
- * Other modules of Node, in development: using one throws an error that names the importing file, relative to the
- * folder `root`, and the way out.
+ * Makes a plugin for all other modules of Node, in development: using one throws an error that names the importing
+ * file, relative to the folder `root`, and the way out.
  */
 export function missingModules(root: () => string): Plugin {
   const importers = new Map<string, string>();

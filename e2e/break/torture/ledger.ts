@@ -42,7 +42,10 @@ export interface LoadEvent {
   readonly isRead?: true;
 }
 
-/** Errors that a fault may cause beside the retryable ones: an object that aborts says so once. */
+/**
+ * The errors that a fault may cause in addition to the retryable ones. An aborted object rejects the calls under way
+ * with them.
+ */
 const EXPECTED: ReadonlySet<string> = new Set(['TRANSACTION_ENDED', 'OBJECT_RESET']);
 
 /** The error of a write for which a full disk has no room. */

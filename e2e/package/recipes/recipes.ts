@@ -48,13 +48,13 @@ const recipePlugin = (recipes: Readonly<Record<string, string>>): Plugin => ({
     bundle.onLoad({ filter: /./, namespace: 'recipe' }, ({ path }) => {
       const name = path.slice('recipe:'.length);
       const code = recipes[name]!;
-      const contents = name.endsWith('.svelte') ? compile(code, {}).js.code : ofVue(code);
+      const contents = name.endsWith('.svelte') ? compile(code, {}).js.code : compileVue(code);
       return { contents, loader: 'ts', resolveDir: REPOSITORY };
     });
   },
 });
 
-function ofVue(code: string): string {
+function compileVue(code: string): string {
   const { descriptor } = parse(code);
   return compileScript(descriptor, { id: 'example', inlineTemplate: true }).content;
 }

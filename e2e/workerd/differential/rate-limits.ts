@@ -59,7 +59,7 @@ const ASKS: Readonly<Record<string, (env: Untyped) => unknown>> = {
 
 /** The result of each, within one period. */
 export async function rateLimitsAll(env: Untyped): Promise<Record<string, unknown>> {
-  // All of it takes less than a second.
+  // Begin early enough in a period: all calls together take less than a second.
   while (10_000 - (Date.now() % 10_000) < 3000) await sleep(50);
   const answers: Record<string, unknown> = {};
   for (const [what, ask] of Object.entries(ASKS)) answers[what] = await told(() => ask(env));

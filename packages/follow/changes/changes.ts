@@ -12,7 +12,7 @@
 
 import type { Position } from '../protocol/messages.ts';
 
-/** A table WITHOUT ROWID may have this many key columns (our choice: the table of notes has as many). */
+/** The maximum number of key columns of a table WITHOUT ROWID (our choice: the table of notes has as many). */
 export const KEY_COLUMNS_MAX = 4;
 
 /**

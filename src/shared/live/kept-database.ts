@@ -73,7 +73,10 @@ export function keptBelow(directory: string, object?: string): IDBKeyRange {
   return IDBKeyRange.bound(start, [...start, []]);
 }
 
-/** One connection to the database. It closes itself when the database is being deleted, so that it does not block that. */
+/**
+ * A connection to the database. It closes itself when the database is being deleted, because an open connection would
+ * block the deletion.
+ */
 export class KeptDatabase {
   readonly #database: IDBDatabase;
   /** True if this connection can no longer be used. Another one can be opened. */

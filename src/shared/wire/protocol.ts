@@ -105,10 +105,7 @@ export type ReferenceNumber = number;
 export type ObjectRequest = ObjectOperation & {
   /** The incarnation in the stub's first answer, for a stub that breaks with it. */
   readonly incarnation?: number;
-  /**
-   * The number of the last reset of which the page had heard when it sent the call; 0 if none. Absent for code in the
-   * worker.
-   */
+  /** The last reset of which the page had heard when it sent the call; 0 if none. Absent for code in the worker. */
   readonly heard?: number;
   /** Present if the call can be cancelled. */
   readonly flag?: CallFlag;

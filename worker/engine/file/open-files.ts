@@ -84,7 +84,7 @@ export class OpenFiles {
       });
       if (holds) this.#waiting.unshift(waiting);
       else this.#waiting.push(waiting);
-      this.#grant(); // the new request may fit although others do not
+      this.#grant(); // The new request may fit although waiting requests do not.
       if (this.#waiting.length > 0) this.onShort();
     });
   }

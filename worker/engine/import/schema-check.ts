@@ -166,7 +166,7 @@ export class SchemaCheck {
   #create(object: SchemaObject): void {
     try {
       if (object.type === 'table' && this.#refersToHidden(object)) return;
-      run(this.#empty, object.sql!);
+      runUserSql(this.#empty, object.sql!);
     } catch (error) {
       if (isTimeout(error)) throw error;
       // Skip objects of refused tables: they are created again with the replaced table, if possible.
@@ -257,7 +257,7 @@ export class SchemaCheck {
   #workingDefinition(name: string, definitions: readonly string[]): string {
     for (const definition of definitions) {
       try {
-        run(this.#empty, `CREATE TABLE ${inQuotes(name)} ${definition}`);
+        runUserSql(this.#empty, `CREATE TABLE ${inQuotes(name)} ${definition}`);
         return definition;
       } catch (error) {
         if (isTimeout(error)) throw error;
@@ -328,13 +328,13 @@ export class SchemaCheck {
     const views = own.filter((object) => object.type === 'view' && refusal.has(object));
     const before = this.#faults.count;
     for (const { type, name } of [...triggers, ...views]) {
-      run(this.#empty, `DROP ${type} IF EXISTS ${inQuotes(name)}`);
+      runUserSql(this.#empty, `DROP ${type} IF EXISTS ${inQuotes(name)}`);
     }
     for (const object of [...views, ...triggers]) {
       await this.#time.betweenSteps(label(object));
       const isView = object.type === 'view';
       try {
-        run(this.#empty, object.sql!);
+        runUserSql(this.#empty, object.sql!);
       } catch (error) {
         if (isTimeout(error)) throw error;
         continue; // its view was dropped
@@ -343,7 +343,7 @@ export class SchemaCheck {
       if (error !== undefined) this.#drop(object, forbiddenNameText(object, error));
       // Drop it again, so that the next one is tried without it.
       if (error !== undefined || !isView)
-        run(this.#empty, `DROP ${object.type} ${inQuotes(object.name)}`);
+        runUserSql(this.#empty, `DROP ${object.type} ${inQuotes(object.name)}`);
     }
     if (this.#faults.count > before) return;
     const [[object, error]] = refusal as unknown as [[SchemaObject, unknown]];
@@ -470,7 +470,7 @@ function key(name: string): string {
 }
 
 /** Runs user SQL and drops its rows. */
-function run(database: Database, sql: string): void {
+function runUserSql(database: Database, sql: string): void {
   database.exec(sql, []).toArray();
 }
 

@@ -54,10 +54,10 @@ const PLACES: Readonly<Record<string, readonly [string, number]>> = {
   'the header of a later segment': ['log-00000003', 24],
 };
 
-test.each(Object.keys(PLACES))(
+test.each(Object.keys(DAMAGED_PLACES))(
   '[LOG7] a restore that meets damage in %s is CORRUPT, and any other gives its state',
   async (place) => {
-    const [name, offset] = PLACES[place]!;
+    const [name, offset] = DAMAGED_PLACES[place]!;
     const { directory, environment, bookmarks, images } = await damagedHistory(name, offset);
     const outcomes = new Set<string>();
     for (let i = 0; i < bookmarks.length; i += 3) {
@@ -89,10 +89,10 @@ const HIDDEN_TIMES: Readonly<Record<string, readonly [number, number]>> = {
   'the header of a later segment': [0, 30],
 };
 
-test.each(Object.keys(PLACES))(
+test.each(Object.keys(DAMAGED_PLACES))(
   '[LOG7] damage in %s makes the times that need it CORRUPT, and every other one gives its bookmark',
   async (place) => {
-    const [name, offset] = PLACES[place]!;
+    const [name, offset] = DAMAGED_PLACES[place]!;
     const { directory, environment, bookmarks } = await damagedHistory(name, offset);
     const files = await ObjectFiles.open(directory, environment, SMALL);
     const refused: number[] = [];

@@ -81,7 +81,7 @@ test.for(['records', 'header'])(
         return true;
       }
     };
-    // What is after the damage needs no damaged record.
+    // The states after the damaged record do not need it, so they can be read.
     const after = object.states.slice(120);
     const kept = object.states.slice(0, 120).filter((_, i) => i > 100 && i % 6 === 5);
     for (const { bookmark } of [...after, ...kept]) expect(await isDamaged(bookmark)).toBe(false);

@@ -97,7 +97,8 @@ test('[SQL23] memory grows to the needs of one value, and to no more than there 
 test("[SQL23] there is no file system but this package's: a file of the system is not opened", async () => {
   const { exports, memory } = await started();
   const out = memory.allocate(4);
-  // The default one is this package's. The build has two more, whose system calls are answered that they do not exist.
+  // The default VFS is this package's. The build of SQLite has two more, whose system calls all fail as if they did not
+  // exist.
   for (const vfs of ['', 'unix', 'unix-none']) {
     const path = memory.allocate(64);
     memory.write('/tmp/none.db', path);

@@ -143,10 +143,7 @@ export class Branches {
     return branch;
   }
 
-  /**
-   * Registers one more user of a branch. The result ends this use; if it was the last one, a branch that is not kept
-   * ends.
-   */
+  /** Registers a user of a branch. The result ends this use; after the last one, a branch that is not kept ends. */
   hold(address: ObjectAddress): () => void {
     const found = this.#find(address);
     if (found === undefined) return () => {};
