@@ -6,7 +6,13 @@
 //   a note is rolled back with its change
 //   every change has a note; the class cannot create tables whose changes would have none (FOLLOW_UNSUPPORTED)
 //   a note without a change is harmless, because the present content is sent
-// Asserted: positions only go forward, and notes that are asked for exist. Which changes a class makes, SQLite's triggers see.
+//   no row of this file's tables ends an instance, and none makes a copy differ; all that it may cause is a snapshot
+// It is asserted that positions only go forward, and that notes that are asked for exist. Which changes a class makes,
+// SQLite's triggers see.
+//
+// Rows that this file cannot have written come from statements of the class, or from outside. If a table is gone, or the notes
+// have numbers that cannot be continued, a new history begins, of which no follower has a position. A life that is no
+// number is none. read-changes.ts decides about notes of an unknown kind, or of keys that no row can have.
 //
 // This file does not know followers, nor when changes are sent.
 
@@ -20,28 +26,41 @@ import { noteWrites } from './noted-storage.ts';
 import { type OwnSql, ownSql } from './own-sql.ts';
 import { readChanges } from './read-changes.ts';
 import { readSequences } from './sequences.ts';
-import { OWN_PREFIX, readSchema, type Schema, sqlName } from './table-shape.ts';
+import { literal, OWN_PREFIX, readSchema, type Schema, sqlName } from './table-shape.ts';
 import { triggersOf } from './triggers.ts';
 
 /** At most this many notes are kept (our choice). A follower that is further behind gets a snapshot. */
 export const NOTES_MAX = 200_000;
 
-const TABLES = [
+/** The tables, the view and the trigger of this file, with their texts in sqlite_master. The last one is created last. */
+const OWN_OBJECTS: ReadonlyMap<string, string> = new Map([
   // t is the name of a row's table, NULL for a key of the key-value storage, or one of NOTE_KIND. k to k3 are the row's key.
-  'CREATE TABLE IF NOT EXISTS _follow_note (id INTEGER PRIMARY KEY, t, k, k1, k2, k3)',
-  'CREATE TABLE IF NOT EXISTS _follow_life (first INTEGER PRIMARY KEY, life INTEGER NOT NULL)',
-  'CREATE TABLE IF NOT EXISTS _follow_table (name TEXT PRIMARY KEY, signature TEXT NOT NULL) WITHOUT ROWID',
-  'CREATE TABLE IF NOT EXISTS _follow_schema (one INTEGER PRIMARY KEY, objects TEXT NOT NULL)',
+  ['_follow_note', 'CREATE TABLE _follow_note (id INTEGER PRIMARY KEY, t, k, k1, k2, k3)'],
+  ['_follow_life', 'CREATE TABLE _follow_life (first INTEGER PRIMARY KEY, life INTEGER NOT NULL)'],
+  [
+    '_follow_table',
+    'CREATE TABLE _follow_table (name TEXT PRIMARY KEY, signature TEXT NOT NULL) WITHOUT ROWID',
+  ],
+  [
+    '_follow_schema',
+    'CREATE TABLE _follow_schema (one INTEGER PRIMARY KEY, objects TEXT NOT NULL)',
+  ],
   // Keys are noted through a view, so that last_insert_rowid() of the class's statements does not change.
-  'CREATE VIEW IF NOT EXISTS _follow_key AS SELECT NULL AS k',
-  'CREATE TRIGGER IF NOT EXISTS _follow_key_noted INSTEAD OF INSERT ON _follow_key BEGIN INSERT INTO _follow_note (k) VALUES (NEW.k); END',
-];
+  ['_follow_key', 'CREATE VIEW _follow_key AS SELECT NULL AS k'],
+  [
+    '_follow_key_noted',
+    'CREATE TRIGGER _follow_key_noted INSTEAD OF INSERT ON _follow_key BEGIN INSERT INTO _follow_note (k) VALUES (NEW.k); END',
+  ],
+]);
+const TABLES = ['_follow_note', '_follow_life', '_follow_table', '_follow_schema'];
+/** Notes with greater numbers are damage: JavaScript could not count on from the greatest number of SQLite. */
+const NOTE_MAX = 2 ** 52;
+const LIFE_MAX = 2 ** 32 - 1;
 
 /** The names of this package's tables, views and triggers, including the tables of server/client-records.ts. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
-  ...['_follow_note', '_follow_life', '_follow_table', '_follow_schema'],
-  ...['_follow_key', '_follow_key_noted', '_follow_client', '_follow_outcome'],
-  ...['_follow_salt', '_follow_ended'],
+  ...OWN_OBJECTS.keys(),
+  ...['_follow_client', '_follow_outcome', '_follow_salt', '_follow_ended'],
 ]);
 /** Matches the names of the triggers that record a table's changes. */
 const TRIGGER_NAME = /^_follow_(i|d|u|m|bi|bu)_/;
@@ -126,11 +145,14 @@ export class Capture implements ChangeSource {
       ];
       return first === 1 ? 0 : null;
     }
-    const rows = this.#sql.rows(
+    const [found] = this.#sql.rows(
       'SELECT (SELECT life FROM _follow_life WHERE first <= id ORDER BY first DESC LIMIT 1) FROM _follow_note WHERE id = ?',
       id,
     );
-    return (rows[0]?.[0] as number | null | undefined) ?? null;
+    const life = found?.[0];
+    return Number.isInteger(life) && (life as number) > 0 && (life as number) <= LIFE_MAX
+      ? (life as number)
+      : null;
   }
 
   changesSince({ id }: Position, bytesMax: number): Changes | null {
@@ -187,19 +209,61 @@ export class Capture implements ChangeSource {
   // ---- Notes.
 
   #setUp(): void {
-    const [[count]] = this.#sql.rows(
-      "SELECT count(*) FROM sqlite_master WHERE name = '_follow_key_noted'",
-    ) as [[number]];
-    // `_follow_key_noted` is created last, so if it exists, all do. Creating nothing saves a write at each start.
-    if (count === 0) for (const statement of TABLES) this.#sql.rows(statement);
-    const id = this.#lastNote();
-    const [[first]] = this.#sql.rows('SELECT coalesce(min(id), 1) - 1 FROM _follow_note') as [
-      [number],
-    ];
-    this.#prunedTo = first;
+    // Creating nothing saves a write at each start.
+    if (!this.#isSetUp()) this.#beginHistory();
+    const [first, last] = this.#noteRange();
+    this.#prunedTo = first - 1;
+    const [futureLife] = this.#sql.rows('SELECT 1 FROM _follow_life WHERE first > ? LIMIT 1', last);
+    if (futureLife !== undefined) this.#sql.rows('DELETE FROM _follow_life WHERE first > ?', last);
     // If the life of the last note was not stored, no follower has a position with that note, so this life may include it.
-    this.#lastOfEarlierLives = this.lifeAt(id) === null ? id - 1 : id;
+    this.#lastOfEarlierLives = this.lifeAt(last) === null ? last - 1 : last;
     this.#syncSchema();
+  }
+
+  /** True if this file's tables exist, and the notes can be continued. */
+  #isSetUp(): boolean {
+    const names = [...OWN_OBJECTS.keys()].map(literal).join();
+    const stored = new Map(
+      this.#sql.rows(`SELECT name, sql FROM sqlite_master WHERE name IN (${names})`) as [
+        string,
+        string,
+      ][],
+    );
+    // A table that is renamed is renamed in the texts of the trigger and the view, too.
+    const isThere = ([name, text]: [string, string]) =>
+      TABLES.includes(name) ? stored.has(name) : stored.get(name) === text;
+    if (![...OWN_OBJECTS].every(isThere)) return false;
+    const [first, last] = this.#noteRange();
+    return first > 0 && last <= NOTE_MAX;
+  }
+
+  /** Creates this file's tables, or empties them. */
+  #beginHistory(): void {
+    this.#sql.rows('DROP VIEW IF EXISTS _follow_key');
+    for (const { names } of this.#ownTriggers().values()) {
+      for (const name of names) this.#sql.rows(`DROP TRIGGER ${sqlName(name)}`);
+    }
+    this.#createTables();
+    for (const name of TABLES) this.#sql.rows(`DELETE FROM ${name}`);
+    const isEmpty =
+      this.#schemaNow().objects.length === 0 &&
+      Array.from(this.#storage.kv.list({ limit: 1 })).length === 0;
+    if (isEmpty) return;
+    // Without a note of number 1, a position before all notes is unknown, and its follower gets a snapshot: no notes name the keys.
+    this.#sql.rows('INSERT INTO _follow_note (id, t) VALUES (?, ?)', 2, NOTE_KIND.schema);
+  }
+
+  #createTables(): void {
+    for (const text of OWN_OBJECTS.values()) {
+      this.#sql.rows(text.replace(/^CREATE \w+/, '$& IF NOT EXISTS'));
+    }
+  }
+
+  /** Returns the numbers of the first and the last note; [1, 0] if there are none. */
+  #noteRange(): readonly [first: number, last: number] {
+    const query =
+      'SELECT coalesce((SELECT min(id) FROM _follow_note), 1), coalesce((SELECT max(id) FROM _follow_note), 0)';
+    return this.#sql.rows(query)[0] as [number, number];
   }
 
   #lastNote(): number {
@@ -243,7 +307,7 @@ export class Capture implements ChangeSource {
     const { id } = this.head();
     return () => {
       this.#forgetCached();
-      for (const statement of TABLES) this.#sql.rows(statement);
+      this.#createTables();
       this.#sql.rows('INSERT INTO _follow_note (id, t) VALUES (?, ?)', id + 1, NOTE_KIND.wipe);
       this.#syncSchema();
     };
@@ -302,7 +366,7 @@ export class Capture implements ChangeSource {
       if (!isNoted) this.#note(NOTE_KIND.table, name);
     }
     const text = JSON.stringify(objects);
-    const [stored] = this.#sql.rows('SELECT objects FROM _follow_schema');
+    const [stored] = this.#sql.rows('SELECT objects FROM _follow_schema WHERE one = 1');
     if (stored?.[0] === text || (stored === undefined && objects.length === 0)) return;
     this.#sql.rows('INSERT OR REPLACE INTO _follow_schema VALUES (1, ?)', text);
     this.#note(NOTE_KIND.schema);
