@@ -47,7 +47,7 @@ async function damagedHistory(damaged: string, offset: number) {
   return result;
 }
 
-const PLACES: Readonly<Record<string, readonly [string, number]>> = {
+const DAMAGED_PLACES: Readonly<Record<string, readonly [string, number]>> = {
   'a record of the oldest segment': ['log-00000001', 4096 + 3000],
   'a record of a later segment': ['log-00000003', 4096 + 500],
   'the header of the oldest segment': ['log-00000001', 24],
