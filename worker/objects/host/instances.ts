@@ -29,7 +29,7 @@ export interface InstancesOwner {
   /** Makes an instance of the object, or of a facet. @throws errors of opening its files */
   make(key: string, address: ObjectAddress, startup?: FacetStartup): Promise<ObjectInstance>;
   /** The instance was made, and its constructor has not failed. */
-  openedInstance(instance: ObjectInstance): void;
+  opened(instance: ObjectInstance): void;
   /** Ends the instance in order. @throws errors of its last flush */
   close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void>;
 }
@@ -263,7 +263,7 @@ export class Instances {
       (live) => {
         if (this.#slots.get(key) !== slot) return; // The constructor has failed.
         this.#slots.set(key, { kind: 'live', instance: live });
-        this.#owner.openedInstance(live);
+        this.#owner.opened(live);
       },
       () => {
         if (this.#slots.get(key) === slot) this.#slots.delete(key);

@@ -136,7 +136,7 @@ export class ObjectHost {
     this.#notes = new CatalogNotes(environment.catalog);
     this.instances = new Instances({
       make: (key, address, startup) => this.#make(key, address, startup),
-      openedInstance: (instance) => {
+      opened: (instance) => {
         this.alarms.opened(instance);
         this.followers.opened?.(instance);
       },
