@@ -2,6 +2,8 @@
 
 import { DurableObject } from '../../worker/start/entries/objects.ts';
 
+const TITLE_LENGTH_MAX = 200;
+
 export interface Item {
   readonly id: number;
   readonly title: string;
@@ -18,6 +20,7 @@ export class ShoppingList extends DurableObject {
 
   /** Adds an item. @throws Error if the list has it already */
   add(title: string): void {
+    checkTitle(title);
     const { sql } = this.ctx.storage;
     const found = sql.exec('SELECT 1 FROM item WHERE title = ?', title).toArray();
     if (found.length > 0) throw new Error(`The list has “${title}” already.`);
@@ -25,10 +28,12 @@ export class ShoppingList extends DurableObject {
   }
 
   tick(title: string): void {
+    checkTitle(title);
     this.ctx.storage.sql.exec('UPDATE item SET done = 1 - done WHERE title = ?', title);
   }
 
   remove(title: string): void {
+    checkTitle(title);
     this.ctx.storage.sql.exec('DELETE FROM item WHERE title = ?', title);
   }
 
@@ -37,4 +42,10 @@ export class ShoppingList extends DurableObject {
       .exec('SELECT * FROM item ORDER BY id')
       .toArray() as unknown as Item[];
   }
+}
+
+/** A device can send any value, whatever the types say. */
+function checkTitle(title: unknown): void {
+  if (typeof title === 'string' && title.length <= TITLE_LENGTH_MAX) return;
+  throw new TypeError(`A title has at most ${TITLE_LENGTH_MAX} characters.`);
 }

@@ -47,6 +47,11 @@ export class ByteReader {
     this.#end = bytes.length;
   }
 
+  /** The number of bytes that were read. */
+  get position(): number {
+    return this.#at;
+  }
+
   byte(): number {
     if (this.#at >= this.#end) throw corruptValueError('it ends too early');
     return this.#bytes[this.#at++]!;

@@ -288,7 +288,7 @@ describe('[VAL7] CORRUPT is thrown for', () => {
     expect(errorOf(nested(NESTING_DEPTH_MAX + 1))?.message).toMatch(/more than 1000 levels/);
     const elements = serialize([new Map([[1, 2]]), new Set([1, 2])]);
     expect(deserialize(elements, 3)).toEqual(deserialize(elements));
-    expect(() => deserialize(elements, 2)).toThrow(/Maps and Sets have too many elements/);
+    expect(() => deserialize(elements, 2)).toThrow(/too many .*elements of Maps and Sets/);
   });
 
   test('objects nested too deeply', () => {

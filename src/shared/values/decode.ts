@@ -2,8 +2,13 @@
 //
 // Invariant: any bytes give a value or a CORRUPT error. The time and memory grow with the number of bytes, not with the
 // lengths that the bytes claim. The value shares no memory with the given array.
+//
+// V8 hashes numbers and bigints without a seed, so the keys of a Map can be chosen to collide, and the time to read them
+// grows with the square of their number. Errors and platform objects take up to 30 µs each, for a few bytes. So large
+// values may have a limited number of both.
 
 import { isStorageError } from '../contract/errors.ts';
+import { READ_ELEMENTS_MAX, VALUE_BYTES_MAX, VALUE_FRAME_BYTES_MAX } from '../contract/limits.ts';
 import { ByteReader, corruptValueError } from './byte-reader.ts';
 import { readHostError, readPlainError } from './error-codec.ts';
 import { readHostObject } from './host-codec.ts';
@@ -25,8 +30,8 @@ import {
 
 /**
  * The value that `bytes` store, a fresh copy. They may be a window on larger memory, at any address.
- * `elementsMax` bounds the elements of all its Maps and Sets together, whose keys can be chosen to
- * cost the square of their number; each element takes a byte at least.
+ * `elementsMax` bounds its costly parts: the elements of Maps and Sets, errors, platform objects, resizable buffers, and
+ * arrays that are almost empty.
  *
  * @throws StorageError `CORRUPT` for bytes that are not a value of versions 13 to 15
  */
@@ -34,9 +39,39 @@ export function deserialize(bytes: Uint8Array, elementsMax = bytes.length): unkn
   return decode(new Decoder(bytes, undefined, elementsMax));
 }
 
+/** Returns how many elements a value of this size may have if an attacker may have made it. */
+export function elementsMaxOf({ byteLength }: Uint8Array): number {
+  return byteLength <= VALUE_BYTES_MAX + VALUE_FRAME_BYTES_MAX ? byteLength : READ_ELEMENTS_MAX;
+}
+
 /** Deserializes a message. `resolve` makes the things that were passed by reference from their descriptions. */
 export function deserializeWith(bytes: Uint8Array, resolve: ResolveReference | undefined): unknown {
   return decode(new Decoder(bytes, resolve, bytes.length));
+}
+
+/** Its references repeat too many bytes; it has too many numbers and bigints as keys of Maps and elements of Sets. */
+export type Refusal = 'repeated' | 'numbers';
+
+/** A value from a peer that may be an attacker. */
+export interface PeerValue {
+  /** Incomplete if it is refused. */
+  readonly value: unknown;
+  /** The reason why no program may get the value; undefined if one may. */
+  readonly refusal: Refusal | undefined;
+  /** True if an object contains itself. */
+  readonly isCyclic: boolean;
+}
+
+/**
+ * Deserializes a value from a peer. Strings may be keys of Maps and Sets in any number, because V8 hashes them with a seed.
+ *
+ * @throws CORRUPT
+ */
+export function deserializeFromPeer(bytes: Uint8Array, resolve?: ResolveReference): PeerValue {
+  const decoder = new Decoder(bytes, resolve, elementsMaxOf(bytes), []);
+  const value = decode(decoder);
+  const { refusal, isCyclic } = decoder;
+  return { value, refusal, isCyclic };
 }
 
 function decode(decoder: Decoder): unknown {
@@ -56,6 +91,12 @@ export type ResolveReference = (description: Readonly<Record<string, unknown>>) 
 /** The most bytes that the growable buffers of one value may reserve, as their maximum size is a mere claim. */
 const RESERVED_BYTES_MAX = 2 ** 32;
 
+/**
+ * The most bytes that references to shared objects may add to a value from a peer (our choice) if each occurrence counts
+ * with the bytes of the object. 350 bytes can repeat one object 2⁴⁰ times, and code that walks the value meets every one.
+ */
+const REPEATED_BYTES_MAX = 16 * 1024 * 1024;
+
 /** The longest array whose length is set before its elements are read, however few it has. */
 const SHORT_ARRAY = 64;
 
@@ -71,14 +112,28 @@ class Decoder implements ValueReader {
   #unicodeSources: UnicodeSources | undefined;
   readonly #bytes: Uint8Array;
   readonly #resolve: ResolveReference | undefined;
+  /**
+   * For a value from a peer: the bytes of each object, including those that references in it repeat; undefined for an object
+   * that has not ended.
+   */
+  readonly #sizes: (number | undefined)[] | undefined;
   #version = WIRE_VERSION_MIN;
   #depth = 0;
   #reservedBytes = 0;
+  #repeatedBytes = 0;
   #elementsLeft: number;
+  refusal: Refusal | undefined;
+  isCyclic = false;
 
-  constructor(bytes: Uint8Array, resolve: ResolveReference | undefined, elementsMax: number) {
+  constructor(
+    bytes: Uint8Array,
+    resolve: ResolveReference | undefined,
+    elementsMax: number,
+    sizes?: number[],
+  ) {
     this.#bytes = bytes;
     this.#resolve = resolve;
+    this.#sizes = sizes;
     this.#elementsLeft = elementsMax;
     this.input = new ByteReader(bytes);
   }
@@ -139,6 +194,8 @@ class Decoder implements ValueReader {
     if (++this.#depth > NESTING_DEPTH_MAX) {
       throw corruptValueError(`objects nested more than ${NESTING_DEPTH_MAX} levels deep`);
     }
+    const number = this.#objects.length;
+    const start = this.input.position + this.#repeatedBytes;
     let value: unknown;
     if (tag === TAG.object) {
       value = this.#add({});
@@ -153,6 +210,7 @@ class Decoder implements ValueReader {
       value = this.#readContent(tag);
     }
     this.#depth--;
+    if (this.#sizes) this.#sizes[number] = this.input.position + this.#repeatedBytes - start;
     return value;
   }
 
@@ -180,6 +238,7 @@ class Decoder implements ValueReader {
       case TAG.resizableArrayBuffer:
         return this.#readViews(this.#add(this.#readResizableBuffer()));
       case TAG.error: {
+        this.#takeElement();
         const number = this.#reserve();
         return readPlainError(this, (error) => {
           this.#objects[number] = error;
@@ -219,6 +278,7 @@ class Decoder implements ValueReader {
     this.#objects.push(array);
     const count = this.#readMembers(array as unknown as Container, TAG.sparseArrayEnd);
     if (array.length > length) throw corruptValueError('an element behind the end of its array');
+    if (length > 8 + 8 * count) this.#takeElement();
     // A sparse array first gets the maximal length, so that engines store its elements in a map instead of a list.
     if (length > SHORT_ARRAY + 8 * count) array.length = 2 ** 32 - 1;
     array.length = length;
@@ -236,12 +296,15 @@ class Decoder implements ValueReader {
   #readMembers(object: Container, end: number): number {
     const { input } = this;
     let count = 0;
+    let lastIndex = 0;
     for (; input.peekTag() !== end; count++) {
       const key = this.readValue();
       if (typeof key !== 'string' && typeof key !== 'number') {
         throw corruptValueError('a key that is neither string nor number');
       }
       const value = this.readValue();
+      if ((typeof key === 'number' || key < ':') && Number(key) > lastIndex)
+        lastIndex = Number(key);
       if (key === '__proto__' || (key === 'length' && Array.isArray(object))) {
         if (key === 'length') throw corruptValueError('an array with a property "length"');
         const own = { value, writable: true, enumerable: true, configurable: true };
@@ -252,6 +315,8 @@ class Decoder implements ValueReader {
     }
     input.byte();
     if (input.varint() !== count) throw corruptValueError('the number of properties is wrong');
+    // Engines store a list up to the last index, 4 kB at most, even for an object of seven bytes.
+    if (lastIndex > SHORT_ARRAY + 8 * count) this.#takeElement();
     return count;
   }
 
@@ -260,9 +325,9 @@ class Decoder implements ValueReader {
     this.#objects.push(map);
     let count = 0;
     for (; this.input.peekTag() !== TAG.mapEnd; count += 2) {
-      this.#takeElement();
       const key = this.readValue();
-      map.set(key, this.readValue());
+      const value = this.readValue();
+      if (this.#mayAdd(key)) map.set(key, value);
     }
     this.#checkCount(count);
     return map;
@@ -273,16 +338,24 @@ class Decoder implements ValueReader {
     this.#objects.push(set);
     let count = 0;
     for (; this.input.peekTag() !== TAG.setEnd; count++) {
-      this.#takeElement();
-      set.add(this.readValue());
+      const element = this.readValue();
+      if (this.#mayAdd(element)) set.add(element);
     }
     this.#checkCount(count);
     return set;
   }
 
+  /** Counts a key of a Map, or an element of a Set. Returns false if it must be dropped from a value of a peer. */
+  #mayAdd(key: unknown): boolean {
+    if (!this.#sizes) this.#takeElement();
+    else if (typeof key === 'number' || typeof key === 'bigint') {
+      if (--this.#elementsLeft < 0) this.refusal = 'numbers';
+    }
+    return this.refusal !== 'numbers';
+  }
+
   #takeElement(): void {
-    if (--this.#elementsLeft < 0)
-      throw corruptValueError('its Maps and Sets have too many elements');
+    if (--this.#elementsLeft < 0) throw corruptValueError('too many elements of Maps and Sets, or errors');
   }
 
   #checkCount(count: number): void {
@@ -302,6 +375,7 @@ class Decoder implements ValueReader {
   }
 
   #readResizableBuffer(): ArrayBuffer {
+    this.#takeElement();
     const length = this.input.varint();
     const maxByteLength = this.input.varint();
     const content = this.input.copy(length);
@@ -319,7 +393,9 @@ class Decoder implements ValueReader {
     const { input } = this;
     if (input.peekTag() !== TAG.view) return buffer;
     input.byte();
-    return this.#add(this.#readView(buffer));
+    const view = this.#readView(buffer);
+    if (this.#sizes) this.#sizes[this.#objects.length] = view.byteLength;
+    return this.#add(view);
   }
 
   #readView(buffer: ArrayBuffer): ArrayBufferView {
@@ -345,10 +421,17 @@ class Decoder implements ValueReader {
     if (object === undefined || object === PENDING)
       throw corruptValueError(`object ${number} is not there`);
     // A view of a buffer that was read earlier is preceded by a reference to that buffer.
-    return object instanceof ArrayBuffer ? this.#readViews(object) : object;
+    const value = object instanceof ArrayBuffer ? this.#readViews(object) : object;
+    if (this.#sizes) {
+      const size = value === object ? this.#sizes[number] : (value as ArrayBufferView).byteLength;
+      if (size === undefined) this.isCyclic = true;
+      else if ((this.#repeatedBytes += size) > REPEATED_BYTES_MAX) this.refusal ??= 'repeated';
+    }
+    return value;
   }
 
   #readHost(): object {
+    this.#takeElement();
     const number = this.#reserve();
     const tag = this.input.varint();
     const onCreated = (object: object) => {

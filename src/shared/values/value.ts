@@ -6,14 +6,9 @@
 // only an imported database contains, the number of keys is limited.
 
 import { storageError } from '../contract/errors.ts';
-import {
-  READ_ELEMENTS_MAX,
-  READ_VALUE_BYTES_MAX,
-  VALUE_BYTES_MAX,
-  VALUE_FRAME_BYTES_MAX,
-} from '../contract/limits.ts';
+import { READ_VALUE_BYTES_MAX, VALUE_BYTES_MAX } from '../contract/limits.ts';
 import { corruptValueError } from './byte-reader.ts';
-import { deserialize, deserializeWith } from './decode.ts';
+import { deserialize, deserializeWith, elementsMaxOf } from './decode.ts';
 import { isArray, serialize } from './encode.ts';
 import { isNode, isNodeBuffer } from './node-buffer.ts';
 
@@ -81,7 +76,6 @@ function checkSize(operation: string, key: string, sizeBytes: number): void {
  */
 export function decodeValue(bytes: Uint8Array): unknown {
   const { byteLength } = bytes;
-  if (byteLength <= VALUE_BYTES_MAX + VALUE_FRAME_BYTES_MAX) return deserialize(bytes);
-  if (byteLength <= READ_VALUE_BYTES_MAX) return deserialize(bytes, READ_ELEMENTS_MAX);
+  if (byteLength <= READ_VALUE_BYTES_MAX) return deserialize(bytes, elementsMaxOf(bytes));
   throw corruptValueError(`it has ${byteLength} bytes, at most ${READ_VALUE_BYTES_MAX}`);
 }

@@ -10,8 +10,8 @@ import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { idOfStorage, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { mustBeCallable } from '../../../src/shared/contract/rpc-class.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
+import { passedValue } from '../../../src/shared/values/passed-value.ts';
 import type { WireAddress } from '../../../src/shared/wire/address.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import type {
@@ -243,7 +243,7 @@ async function call(instance: ObjectInstance, request: Call): Promise<Uint8Array
   const result: unknown = await callEntry(
     object,
     request.path,
-    parametersIn(deserialize(request.payload)),
+    parametersIn(passedValue(request.payload)),
   );
   return asBytes(request.path.join('.'), result);
 }

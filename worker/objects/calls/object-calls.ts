@@ -16,8 +16,9 @@ import { fromWireAddress, toWireAddress } from '../../../src/shared/calls/stubs/
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { mustBeCallable } from '../../../src/shared/contract/rpc-class.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
+import { deserialize, deserializeFromPeer } from '../../../src/shared/values/decode.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
+import { passedValue, refusalOf } from '../../../src/shared/values/passed-value.ts';
 import type {
   CallAddress,
   EntryAddress,
@@ -142,7 +143,7 @@ export class ObjectCalls implements ObjectsService {
 
   /** Serves one page; `peer` answers for the references of the page. */
   connect(peer: ReferencePeer): ObjectsConnection {
-    const references = new References(peer);
+    const references = new References(peer, passedValue);
     const watch = watchFor((told) => references.whenEnded(told));
     const caller: Caller = { channel: references, watch, told: new Map<string, number>() };
     return {
@@ -400,10 +401,13 @@ function methodCallIn(request: Exclude<ObjectRequest, { readonly op: 'watch' | '
   );
 }
 
-/** @throws INVALID_ARGUMENT for a function, a target or a stream */
+/** @throws INVALID_ARGUMENT for a function, a target or a stream, and for values that the server would refuse */
 function plainArguments(method: string, payload: Payload): unknown[] {
+  let refusal: Error | undefined;
   try {
-    return parametersIn(deserialize(payload));
+    const passed = deserializeFromPeer(payload);
+    refusal = refusalOf(passed);
+    if (refusal === undefined) return parametersIn(passed.value);
   } catch (cause) {
     throw storageError(
       'INVALID_ARGUMENT',
@@ -412,6 +416,7 @@ function plainArguments(method: string, payload: Payload): unknown[] {
       { cause },
     );
   }
+  throw refusal;
 }
 
 /** Makes the author that commits of a call name. */

@@ -7,8 +7,8 @@
 // The caller opens the sockets, and decides who may do so.
 
 import type { Objects } from '../../../src/shared/contract/object-management.ts';
-import { deserialize } from '../../../src/shared/values/decode.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
+import { passedValue } from '../../../src/shared/values/passed-value.ts';
 import { ChannelEndpoint, OwnChannel } from '../../../src/shared/wire/channel-endpoint.ts';
 import {
   OWN_VERSIONS,
@@ -104,7 +104,7 @@ class SocketPage extends EventTarget {
   receive(bytes: Uint8Array): void {
     let data: unknown;
     try {
-      data = deserialize(bytes);
+      data = passedValue(bytes);
     } catch {
       this.end(connectionClosed('a message could not be read'));
       return;

@@ -7,8 +7,10 @@ import type { Message } from './message.ts';
 
 const HISTORY_LENGTH_MAX = 100;
 const TEXT_LENGTH_MAX = 1000;
+const AUTHOR_LENGTH_MAX = 100;
 const MESSAGE_TOO_BIG = 1009;
 const TOO_BIG = `A message has at most ${TEXT_LENGTH_MAX} characters.`;
+const NAME_TOO_BIG = `A name has at most ${AUTHOR_LENGTH_MAX} characters.`;
 
 export class Room extends DurableObject {
   constructor(ctx: DurableObjectState, env: object) {
@@ -28,7 +30,8 @@ export class Room extends DurableObject {
     const { 0: client, 1: socket } = new WebSocketPair();
     // The socket stays open while the object is out of memory; its next message wakes the object.
     this.ctx.acceptWebSocket(socket);
-    socket.serializeAttachment(searchParams.get('author') ?? 'Somebody');
+    const author = searchParams.get('author') ?? 'Somebody';
+    socket.serializeAttachment(author.slice(0, AUTHOR_LENGTH_MAX));
     for (const message of this.messages(Number(searchParams.get('after')))) {
       socket.send(JSON.stringify(message));
     }
@@ -45,6 +48,9 @@ export class Room extends DurableObject {
 
   /** Stores what somebody says, and sends it to all. Nothing leaves the object before it is on disk. */
   say(author: string, text: string): void {
+    // A page can send any value, whatever the types say.
+    if (typeof author !== 'string' || typeof text !== 'string') throw new TypeError('Send texts.');
+    if (author.length > AUTHOR_LENGTH_MAX) throw new RangeError(NAME_TOO_BIG);
     if (text.length > TEXT_LENGTH_MAX) throw new RangeError(TOO_BIG);
     const message = this.ctx.storage.sql
       .exec<Message>(

@@ -44,8 +44,10 @@ export function checkKey(operation: Operation, key: unknown): string {
   return checkPrefix(operation, text);
 }
 
-/** Returns a prefix of keys, which may be empty. @throws Error if it is longer than 512 bytes */
+/** Returns a prefix of keys, which may be empty. @throws Error if it is longer than 512 bytes, or has a lone surrogate */
 export function checkPrefix(operation: Operation, text: string): string {
+  // A lone surrogate would be stored, but not be listed as it was given. The words are workerd's.
+  if (!text.isWellFormed()) throw kvError(operation, 400, 'Could not URL-decode key name');
   const { length } = new TextEncoder().encode(text);
   if (length <= KEY_BYTES_MAX) return text;
   throw kvError(

@@ -203,6 +203,6 @@ export class PartyCaller implements ObjectCaller {
       // As on workerd, errors of `fetch` and of entry points name no object.
       throw withCallers(error, isFetch || !('id' in to.address) ? undefined : to.address.id);
     }
-    return answer.channel.receive(answer.payload, party);
+    return answer.channel.receiveAnswer(answer.payload, party);
   }
 }

@@ -16,8 +16,10 @@ export interface ReferenceChannel {
   draft(value: unknown, party: Party, ownership?: Ownership): Draft;
   /** Registers the references of the draft and returns its bytes. Post them now: the other side may ask for the references. */
   send(draft: Draft): Payload;
-  /** Deserializes a value for the code of this party. */
+  /** Deserializes the value of a request for the code of this party. @throws INVALID_ARGUMENT if it would hold the code */
   receive(payload: Payload, party: Party): unknown;
+  /** Deserializes the value of an answer. */
+  receiveAnswer(payload: Payload, party: Party): unknown;
   /** Calls `told` when the connection ends. Call the result to unsubscribe. */
   whenEnded(told: () => void): () => void;
 }

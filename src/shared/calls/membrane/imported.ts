@@ -82,7 +82,7 @@ export class Imported {
 
   /** Deserializes a value that came in an answer. */
   read(payload: Payload): unknown {
-    return this.#channel.receive(payload, this.party);
+    return this.#channel.receiveAnswer(payload, this.party);
   }
 
   /** Resolves to the reason when the reference breaks. Never resolves if this side releases the reference first. */

@@ -4,7 +4,7 @@
 // changes of the value are not sent.
 
 import { storageError } from '../../contract/errors.ts';
-import { deserializeWith } from '../../values/decode.ts';
+import type { deserializeWith } from '../../values/decode.ts';
 import { serializeWith } from '../../values/encode.ts';
 import type { Payload } from '../../wire/address.ts';
 import type { ReferenceNumber } from '../../wire/protocol.ts';
@@ -76,9 +76,14 @@ export function writeDraft(value: unknown, party: Party, ownership: Ownership = 
  * Deserializes a value for the code of this party. An object gets a `Symbol.dispose`, which disposes of the stubs in it.
  * If it is not called, they are released when they are garbage collected.
  */
-export function readPayload(payload: Payload, channel: ReferenceChannel, party: Party): unknown {
+export function readPayload(
+  payload: Payload,
+  channel: ReferenceChannel,
+  party: Party,
+  decode: typeof deserializeWith,
+): unknown {
   const stubs: object[] = [];
-  const value = deserializeWith(payload, (members) => {
+  const resolve = (members: object) => {
     const description = members as unknown as Description;
     const known = KINDS.get(description.kind);
     if (known?.by === 'parts' && 'parts' in description) {
@@ -90,7 +95,14 @@ export function readPayload(payload: Payload, channel: ReferenceChannel, party: 
       return thing;
     }
     throw storageError('INVALID_ARGUMENT', 'A payload refers to something of an unknown kind.');
-  });
+  };
+  let value: unknown;
+  try {
+    value = decode(payload, resolve);
+  } catch (error) {
+    stubs.forEach(disposeOf);
+    throw error;
+  }
   if (typeof value === 'object' && value !== null && !(DISPOSE in value)) {
     const dispose = () => stubs.forEach(disposeOf);
     Object.defineProperty(value, DISPOSE, { value: dispose, configurable: true });

@@ -2,6 +2,8 @@
 // answers requests for them by number, and reads payloads that refer to things of the other side.
 
 import { storageError } from '../../contract/errors.ts';
+import { deserializeWith } from '../../values/decode.ts';
+import { passedValue } from '../../values/passed-value.ts';
 import type { Payload } from '../../wire/address.ts';
 import { type Outcome, toWire } from '../../wire/errors-on-wire.ts';
 import type { ReferenceNumber, ReferencePeer, ReferenceRequest } from '../../wire/protocol.ts';
@@ -16,12 +18,15 @@ interface HeldExport {
 
 export class References implements ReferenceChannel, ReferencePeer {
   readonly peer: ReferencePeer;
+  readonly #decode: typeof deserializeWith;
   readonly #exports = new Map<ReferenceNumber, HeldExport>();
   readonly #endListeners = new Set<() => void>();
   #ended = false;
 
-  constructor(peer: ReferencePeer) {
+  /** `decode` may refuse the values of requests. */
+  constructor(peer: ReferencePeer, decode: typeof deserializeWith = deserializeWith) {
     this.peer = peer;
+    this.#decode = decode;
   }
 
   /** The number of things of this side that the other side holds. */
@@ -43,7 +48,11 @@ export class References implements ReferenceChannel, ReferencePeer {
   }
 
   receive(payload: Payload, party: Party): unknown {
-    return readPayload(payload, this, party);
+    return readPayload(payload, this, party, this.#decode);
+  }
+
+  receiveAnswer(payload: Payload, party: Party): unknown {
+    return readPayload(payload, this, party, deserializeWith);
   }
 
   whenEnded(told: () => void): () => void {
@@ -92,10 +101,11 @@ export class References implements ReferenceChannel, ReferencePeer {
 
 /** Makes two connected sides in one thread. */
 export function pairOfReferences(): readonly [References, References] {
-  const first = new References({
+  const peer: ReferencePeer = {
     ask: (reference, request) => second.ask(reference, request),
     release: (references) => second.release(references),
-  });
-  const second = new References(first);
+  };
+  const first = new References(peer, passedValue);
+  const second = new References(first, passedValue);
   return [first, second];
 }

@@ -3,6 +3,8 @@
 import { DurableObject } from 'ctx-storage/worker';
 import type { Todo } from '../todos.ts';
 
+const TEXT_LENGTH_MAX = 200;
+
 export class TodoObject extends DurableObject {
   constructor(ctx: never, env: never) {
     super(ctx, env);
@@ -18,6 +20,7 @@ export class TodoObject extends DurableObject {
 
   /** Refused if the list has this text. A page learns that later if another device has added it. */
   add(text: string): void {
+    checkText(text);
     const { sql } = this.ctx.storage;
     const [same] = sql.exec('SELECT 1 FROM todo WHERE text = ?', text);
     if (same !== undefined) throw new Error(`"${text}" is on the list already.`);
@@ -27,10 +30,18 @@ export class TodoObject extends DurableObject {
   // By the text: until the server has answered, the page does not know the id that the server gives.
 
   setDone({ text }: Todo, done: boolean): void {
+    checkText(text);
     this.ctx.storage.sql.exec('UPDATE todo SET done = ? WHERE text = ?', Number(done), text);
   }
 
   remove({ text }: Todo): void {
+    checkText(text);
     this.ctx.storage.sql.exec('DELETE FROM todo WHERE text = ?', text);
   }
+}
+
+/** A page can send any value, whatever the types say. */
+function checkText(text: unknown): void {
+  if (typeof text === 'string' && text.length <= TEXT_LENGTH_MAX) return;
+  throw new TypeError(`A text has at most ${TEXT_LENGTH_MAX} characters.`);
 }

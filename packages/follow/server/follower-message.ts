@@ -1,0 +1,40 @@
+// Decodes the messages of followers, and checks the arguments of their calls.
+//
+// Invariant: arguments that would hold the server for seconds reach no method. Their call is answered, so that a follower
+// that has queued it does not send it for ever.
+
+import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import { deserializeFromPeer, refusalOf } from '@ctx-storage/core/values';
+import { decodeToServer } from '../protocol/decode.ts';
+import type { MessageToServer } from '../protocol/messages.ts';
+
+/**
+ * The most arguments of a call (our choice). A message of ten bytes can name an array of any length, and V8 takes a minute
+ * to pass 60 million arguments.
+ */
+const ARGUMENTS_MAX = 1000;
+
+/** In place of refused arguments, a call has their error. @throws INVALID_ARGUMENT, CORRUPT */
+export function decodeFollowerMessage(data: ArrayBuffer): MessageToServer {
+  const passed = deserializeFromPeer(new Uint8Array(data));
+  const message = decodeToServer(passed.value);
+  const refusal = refusalOf(passed);
+  if (refusal === undefined) return message;
+  if (message.kind === 'call') return { ...message, args: refusal };
+  throw refusal;
+}
+
+/** Returns the arguments of a call. @throws INVALID_ARGUMENT */
+export function checkArguments(method: string, args: unknown): unknown[] {
+  if (isStorageError(args)) throw args;
+  if (!Array.isArray(args)) {
+    throw storageError('INVALID_ARGUMENT', `${method}(): the arguments are not an array.`);
+  }
+  if (args.length > ARGUMENTS_MAX) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `${method}(): ${args.length} arguments, at most ${ARGUMENTS_MAX}. Pass an array instead.`,
+    );
+  }
+  return args;
+}
