@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { ROOT } from './source-files.ts';
 
-const FILES_MAX = { put: 50, get: 31, exec: 55, 'class call': 64, alarm: 89 };
+const FILES_MAX = { put: 50, get: 31, exec: 55, 'class call': 65, alarm: 89 };
 
 test('a warm call runs through no more source files than before', async () => {
   const { stdout } = await promisify(execFile)(

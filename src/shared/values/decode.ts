@@ -50,7 +50,7 @@ export function deserializeWith(bytes: Uint8Array, resolve: ResolveReference | u
 }
 
 /** Its references repeat too many bytes; it has too many numbers and bigints as keys of Maps and elements of Sets. */
-export type Refusal = 'repeated' | 'numbers';
+type Refusal = 'repeated' | 'numbers';
 
 /** A value from a peer that may be an attacker. */
 export interface PeerValue {
