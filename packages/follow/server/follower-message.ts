@@ -1,9 +1,9 @@
-// Decodes the messages of followers, and checks the arguments of their calls.
+// Decodes the messages of followers, and the arguments of their calls.
 //
 // Invariant: arguments that would hold the server for seconds reach no method. Their call is answered, so that a follower
 // that has queued it does not send it for ever.
 
-import { isStorageError, storageError } from '@ctx-storage/core/errors';
+import { storageError } from '@ctx-storage/core/errors';
 import { deserializeFromPeer, refusalOf } from '@ctx-storage/core/values';
 import { decodeToServer } from '../protocol/decode.ts';
 import type { MessageToServer } from '../protocol/messages.ts';
@@ -14,19 +14,14 @@ import type { MessageToServer } from '../protocol/messages.ts';
  */
 const ARGUMENTS_MAX = 1000;
 
-/** In place of refused arguments, a call has their error. @throws INVALID_ARGUMENT, CORRUPT */
+/** @throws INVALID_ARGUMENT, CORRUPT */
 export function decodeFollowerMessage(data: ArrayBuffer): MessageToServer {
-  const passed = deserializeFromPeer(new Uint8Array(data));
-  const message = decodeToServer(passed.value);
-  const refusal = refusalOf(passed);
-  if (refusal === undefined) return message;
-  if (message.kind === 'call') return { ...message, args: refusal };
-  throw refusal;
+  return decodeToServer(valueFromPeer(new Uint8Array(data)));
 }
 
-/** Returns the arguments of a call. @throws INVALID_ARGUMENT */
-export function checkArguments(method: string, args: unknown): unknown[] {
-  if (isStorageError(args)) throw args;
+/** Returns the arguments of a call of `method`. @throws INVALID_ARGUMENT */
+export function argumentsOf(method: string, bytes: unknown): unknown[] {
+  const args = bytes instanceof Uint8Array ? valueFromPeer(bytes) : undefined;
   if (!Array.isArray(args)) {
     throw storageError('INVALID_ARGUMENT', `${method}(): the arguments are not an array.`);
   }
@@ -37,4 +32,11 @@ export function checkArguments(method: string, args: unknown): unknown[] {
     );
   }
   return args;
+}
+
+function valueFromPeer(bytes: Uint8Array): unknown {
+  const passed = deserializeFromPeer(bytes);
+  const refusal = refusalOf(passed);
+  if (refusal !== undefined) throw refusal;
+  return passed.value;
 }

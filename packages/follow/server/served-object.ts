@@ -15,7 +15,7 @@
 
 import { assert, storageError } from '@ctx-storage/core/errors';
 import type { DurableObjectState, ObjectWebSocket } from '@ctx-storage/core/object';
-import { deserialize, serialize } from '@ctx-storage/core/values';
+import { serialize } from '@ctx-storage/core/values';
 import type { ChangeSource } from '../changes/changes.ts';
 import { decodeCopyPlace, encodeChanges } from '../changes/changes-bytes.ts';
 import {
@@ -24,7 +24,6 @@ import {
   type FollowerCloseReason,
   MESSAGE_BYTES_MAX,
 } from '../protocol/connection.ts';
-import { decodeToServer } from '../protocol/decode.ts';
 import {
   type CopyMark,
   type CutBase,
@@ -45,10 +44,10 @@ import type {
 import type { FollowServer } from '../protocol/server-state.ts';
 import { needsReceipt } from '../protocol/unread.ts';
 import { checkAuthorized, checkIdentity } from './authorization.ts';
-import { argumentsOf } from './call-arguments.ts';
 import type { Caller } from './caller.ts';
 import { ClientRecords } from './client-records.ts';
 import { Deadline, type DeadlineEnvironment } from './deadline.ts';
+import { argumentsOf, decodeFollowerMessage } from './follower-message.ts';
 import { type FollowerSocket, FollowerSockets } from './follower-sockets.ts';
 import { Identities } from './identities.ts';
 import { MessageRate } from './message-rate.ts';
@@ -201,7 +200,7 @@ export class ServedObject {
       return this.#closeConnection(number, 'MESSAGE_TOO_LARGE');
     let message: MessageToServer;
     try {
-      message = decodeToServer(deserialize(new Uint8Array(data)));
+      message = decodeFollowerMessage(data);
     } catch {
       return this.#closeConnection(number, 'MALFORMED');
     }

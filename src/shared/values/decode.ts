@@ -355,7 +355,8 @@ class Decoder implements ValueReader {
   }
 
   #takeElement(): void {
-    if (--this.#elementsLeft < 0) throw corruptValueError('too many elements of Maps and Sets, or errors');
+    if (--this.#elementsLeft < 0)
+      throw corruptValueError('too many elements of Maps and Sets, or errors');
   }
 
   #checkCount(count: number): void {
