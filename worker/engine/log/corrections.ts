@@ -8,7 +8,7 @@
 // Invariant: a time finds a state only if the commits before and after that time are certain, and history is deleted
 // only up to a certain commit. If the clock was never set back, every commit is certain, and nothing more is read.
 
-import { storageError } from '../../../src/shared/contract/errors.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { Bookmark } from './bookmark.ts';
 import type { CommitLog } from './commit-log.ts';
 import { CLOCK_BACK_MS } from './commit-log.ts';
@@ -37,14 +37,11 @@ export class Corrections {
     this.#found = found;
   }
 
-  /** Searches the whole history for corrections; `nowMs` is the time of the wall clock. @throws CORRUPT */
+  /** Searches the readable history for corrections; `nowMs` is the time of the wall clock. @throws CORRUPT */
   static async find(log: CommitLog, nowMs: number): Promise<Corrections> {
     const found: Correction[] = [];
     const endMs = nowMs + CLOCK_BACK_MS;
-    const oldest = await log.withSegment(
-      log.sealed.oldest,
-      (segment) => segment?.base.sequence ?? 0,
-    );
+    const oldest = await firstReadable(log);
     for (
       let start = timelineStart(log.position.sequence);
       start > oldest;
@@ -107,6 +104,22 @@ export class Corrections {
     if (commit.sequence === 0) return true; // Sequence 0 is the empty object.
     if (commit.timeMs > this.#endMs) return false;
     return !this.#found.some((correction) => isDoubtedBy(commit, correction));
+  }
+}
+
+/**
+ * Finds the sequence at which the readable history begins. An oldest segment whose header is damaged counts as pruned, so
+ * that only times within it are CORRUPT.
+ */
+async function firstReadable(log: CommitLog): Promise<number> {
+  const { oldest, spans } = log.sealed;
+  const base = (number: number) =>
+    log.withSegment(number, (segment) => segment?.base.sequence ?? 0);
+  try {
+    return await base(oldest);
+  } catch (error) {
+    if (!isStorageError(error) || error.code !== 'CORRUPT') throw error;
+    return base(spans.after(oldest));
   }
 }
 

@@ -227,10 +227,10 @@ export class SealedSegments {
     // Segments before a pruned one were pruned too; a power failure has undone their removal.
     if (oldest.some((segment) => this.#isEmptied(segment))) return false;
     const [first, second] = oldest.map((segment) => this.#read(segment));
-    if (!second) return true;
+    if (!first || !second) return true;
     // Every commit in the oldest segment is at or before the state where the second one begins.
     const isOld = second.base.sequence <= sequence;
-    const isTooMuch = !!first && this.bytesFrom(first) > bytes;
+    const isTooMuch = this.bytesFrom(first) > bytes;
     return !isOld && !isTooMuch;
   }
 
