@@ -167,7 +167,7 @@ export async function createTestHost(
   makeBindings?: MakeBindings,
   world: World = { medium: new MemoryMedium(), catalog: new MemoryCatalog() },
   limits: Limits = completeLimits(),
-  more: Pick<HostEnvironment, 'isRevoked' | 'kept'> = {},
+  more: Pick<HostEnvironment, 'isRevoked' | 'makeKept'> = {},
 ): Promise<TestHost> {
   const sqlite = await loadSqliteInNode();
   const opened: ObjectFiles[] = [];

@@ -3,7 +3,7 @@
 //
 // Browsers limit synchronous access handles (Safari to about 252 for all tabs together), and a process has a limit of
 // open files. Invariant: no more than `limit` are taken. Waiting openings are served in order, except that holders of
-// files come first, because they give their files back only when they are done. `onShort` asks the host to close files.
+// files come first, because they give their files back only when they are done. `short` asks the host to close files.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileDirectory, SyncFile } from './file.ts';
@@ -22,6 +22,8 @@ interface Waiting {
 export interface OpenFilesEnvironment {
   /** Runs the task after the delay, in real time; the result cancels it. */
   after(delayMs: number, task: () => void): () => void;
+  /** Called when a file is wanted and none is free, and again at each change while that lasts. */
+  short(): void;
 }
 
 export class OpenFiles {
@@ -34,8 +36,6 @@ export class OpenFiles {
   /** True if `wish` was called: a caller that does not wait would like to open one more file. */
   #isWished = false;
   #ended: Error | undefined;
-  /** Called when a file is wanted and none is free, and again at each change while that lasts. */
-  onShort: () => void = () => {};
 
   constructor(limit: number, environment: OpenFilesEnvironment) {
     this.#limit = limit;
@@ -85,14 +85,14 @@ export class OpenFiles {
       if (holds) this.#waiting.unshift(waiting);
       else this.#waiting.push(waiting);
       this.#grant(); // The new request may fit although waiting requests do not.
-      if (this.#waiting.length > 0) this.onShort();
+      if (this.#waiting.length > 0) this.#environment.short();
     });
   }
 
   /** Asks for a free file for a caller that will try again later. */
   wish(): void {
     this.#isWished = true;
-    this.onShort();
+    this.#environment.short();
   }
 
   /** Gives back files that were closed or not opened. */
@@ -102,7 +102,7 @@ export class OpenFiles {
     this.#returns += 1;
     this.#isWished = false;
     this.#grant();
-    if (this.#waiting.length > 0) this.onShort();
+    if (this.#waiting.length > 0) this.#environment.short();
   }
 
   /** Refuses waiting and later openings with this error. */

@@ -21,7 +21,7 @@ import type { HeldMoment } from './kept-branches.ts';
 import type { KeptPages } from './kept-pages.ts';
 import { timelineEnd, timelineStart } from './log-position.ts';
 import { differingPages, type PageLayer } from './page-layer.ts';
-import { storageClosed } from './page-store.ts';
+import { type PagesOwner, storageClosed } from './page-store.ts';
 import { PAGE_BYTES } from './pages.ts';
 import type { PastState } from './past-state.ts';
 import { PAST_BYTES } from './past-states.ts';
@@ -101,7 +101,6 @@ export class ObjectFiles {
     const { history, loadFolding } = environment;
     const isThinned = history?.thin === true && loadFolding !== undefined;
     this.#thinning = isThinned ? new Thinning(recovered.log, loadFolding) : null;
-    this.#pages.makeRoom = () => this.#track(runFlushing(this.#giveUpHistory())) === true;
   }
 
   /**
@@ -118,14 +117,18 @@ export class ObjectFiles {
     options: Partial<RecoveryOptions> = {},
   ): Promise<ObjectFiles> {
     const giveBack = await directory.reserveFiles?.(OPENING_FILES);
+    let files: ObjectFiles | undefined;
+    // An opening deletes no history.
+    const owner: PagesOwner = { makeRoom: () => (files === undefined ? false : files.#makeRoom()) };
     try {
-      const recovered = await recover(directory, environment, {
+      const sizes = {
         ...DEFAULT_SIZES,
         segmentBytes: segmentBytesFor(environment.history?.bytes),
         ...environment.fileSizes,
         ...options,
-      });
-      const files = new ObjectFiles(environment, recovered);
+      };
+      const recovered = await recover(directory, environment, sizes, owner);
+      files = new ObjectFiles(environment, recovered);
       try {
         await files.#restore.show();
       } catch (error) {
@@ -584,7 +587,12 @@ export class ObjectFiles {
     this.#log.growAhead();
   }
 
-  /** Deletes history on a full disk (see PageStore), unless a restore needs it. */
+  /** Deletes history on a full disk; returns false if there was no room within this call. */
+  #makeRoom(): boolean {
+    return this.#track(runFlushing(this.#giveUpHistory())) === true;
+  }
+
+  /** Deletes history unless a restore needs it. */
   *#giveUpHistory(): Flushing<boolean> {
     if (this.#restore.isShown || this.#restore.targets.length > 0) return false;
     return yield* this.#pages.giveUpHistory(() => this.#closed !== undefined || this.needsFlush);

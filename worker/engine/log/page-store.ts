@@ -44,6 +44,14 @@ interface Bounds {
 // One buffer for all objects of a worker: every use ends within one turn of the event loop.
 const wholePage = new Uint8Array(PAGE_BYTES);
 
+export interface PagesOwner {
+  /**
+   * Deletes history on a full disk that the log alone cannot delete; returns false if there was no room within this
+   * call.
+   */
+  makeRoom(): boolean;
+}
+
 /** The part of EarlierPages that `undo` needs. */
 export type UndoneState = Pick<EarlierPages, 'pageIndexes' | 'apply' | 'pageCount'>;
 
@@ -54,14 +62,10 @@ export class PageStore implements DatabaseFile {
   readonly past: PastStates;
   /** Maximum bytes of earlier pages that a restore collects before it applies them. */
   readonly undoBytes: number;
-  /**
-   * Deletes history on a full disk that the log alone cannot delete; returns false if there was no room within this
-   * call.
-   */
-  makeRoom: () => boolean = () => false;
   /** The annotation of the next commit; null if it has none. */
   annotation: Uint8Array | null = null;
   readonly #log: CommitLog;
+  readonly #owner: PagesOwner | undefined;
   readonly #transaction: TransactionPages;
   /**
    * The restored state that SQLite reads although it is not committed yet, and the task that commits it; null if none.
@@ -75,11 +79,13 @@ export class PageStore implements DatabaseFile {
     main: MainFile,
     log: CommitLog,
     { spillBytes, pastBytes, undoBytes, isChecked }: Bounds,
+    owner?: PagesOwner,
   ) {
     this.committed = committed;
     this.past = new PastStates(committed, pastBytes, undoBytes);
     this.undoBytes = undoBytes;
     this.#log = log;
+    this.#owner = owner;
     this.#transaction = new TransactionPages(committed, main, log, spillBytes, isChecked);
   }
 
@@ -213,7 +219,7 @@ export class PageStore implements DatabaseFile {
       } catch (error) {
         if (!mayEnd || !isDiskFull(error)) throw error;
         this.#log.dropOpenParts();
-        if (!this.makeRoom()) throw error;
+        if (this.#owner?.makeRoom() !== true) throw error;
       }
     }
   }

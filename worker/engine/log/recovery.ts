@@ -17,7 +17,7 @@ import { KeptBranches } from './kept-branches.ts';
 import type { LogPosition } from './log-position.ts';
 import { MainFile } from './main-file.ts';
 import { OpeningFiles } from './opening-files.ts';
-import { PageStore } from './page-store.ts';
+import { PageStore, type PagesOwner } from './page-store.ts';
 import { Replay } from './replay.ts';
 import type { OpenSegment } from './sealed-segments.ts';
 import { isEmptied, provesFlushed, SEGMENT_HEADER_BYTES, Segment } from './segment.ts';
@@ -52,6 +52,7 @@ export async function recover(
   directory: FileDirectory,
   environment: LogEnvironment,
   options: RecoveryOptions,
+  owner?: PagesOwner,
 ): Promise<Recovered> {
   const files = new OpeningFiles(directory);
   try {
@@ -99,7 +100,7 @@ export async function recover(
       branch,
     );
     const committed = new CommittedPages(main, checkpoints, log, replay.redo, options);
-    const pages = new PageStore(committed, main, log, options);
+    const pages = new PageStore(committed, main, log, options, owner);
     // The newest slot was lost, so the checkpoint lies in an older segment. Make a new one, otherwise openings would
     // become longer with every such crash. On a full disk, no checkpoint is made: an opening does not delete history.
     const isBehind = active.number !== checkpoints.last.segment;

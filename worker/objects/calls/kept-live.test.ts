@@ -19,14 +19,20 @@ beforeEach(async () => {
   given = [];
   drops = 0;
   const after = () => {};
-  kept = new KeptResults({ directory: 'app', open: async () => null, now: () => 0, after });
+  kept = new KeptResults({
+    directory: 'app',
+    open: async () => null,
+    now: () => 0,
+    after,
+    failed: () => {},
+  });
   vi.spyOn(kept, 'keep').mockImplementation((...args) => void given.push(args));
   const drop = kept.drop.bind(kept);
   vi.spyOn(kept, 'drop').mockImplementation((address) => {
     drops += 1;
     return drop(address);
   });
-  host = await createTestHost({}, {}, undefined, undefined, undefined, { kept });
+  host = await createTestHost({}, {}, undefined, undefined, undefined, { makeKept: () => kept });
   connection = new LiveCalls(host.host).connect();
 });
 afterEach(() => host.close());

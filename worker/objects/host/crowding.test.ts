@@ -292,7 +292,7 @@ describe('more objects than files may be open', () => {
   });
 
   test('[MANY4] of files that are closed, those who hold others are given some before all who wait', async () => {
-    const files = new OpenFiles(2, { after: () => () => {} });
+    const files = new OpenFiles(2, { after: () => () => {}, short() {} });
     await files.take(2, false);
     const order: string[] = [];
     const taken = [
@@ -387,9 +387,8 @@ describe('more objects than files may be open', () => {
 test('[MANY3] an idle instance that must be kept, such as a facet with open sockets, is looked at once a shortage, not every turn', () => {
   const turns: (() => void)[] = [];
   let looks = 0;
-  const files = { shortage: 1, onShort: () => {} };
   const crowding = new Crowding({
-    files,
+    files: { shortage: 1 },
     nextTurn: (task) => void turns.push(task),
     openOf: () => 3,
     closing: () => 0,
@@ -410,7 +409,7 @@ test('[MANY3] an idle instance that must be kept, such as a facet with open sock
   for (let turn = 0; turn < 10; turn++) turns.shift()?.();
   expect(looks).toBe(2);
   // More files are wanted, or one of them was used: it may be evicted now.
-  files.onShort();
+  crowding.evictSoon();
   turns.shift()?.();
   expect(looks).toBe(4);
   crowding.rested(kept[0]!);

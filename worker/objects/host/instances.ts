@@ -354,7 +354,7 @@ export class Resets {
 export type Evictable = Pick<ObjectInstance, 'address' | 'context'>;
 
 export interface CrowdingEnvironment {
-  readonly files: Pick<OpenFiles, 'shortage' | 'onShort'>;
+  readonly files: Pick<OpenFiles, 'shortage'>;
   nextTurn(task: () => void): void;
   /** How many files the instance has open. */
   openOf(instance: Evictable): number;
@@ -380,7 +380,6 @@ export class Crowding {
 
   constructor(environment: CrowdingEnvironment) {
     this.#environment = environment;
-    environment.files.onShort = () => this.#schedule();
   }
 
   /**
@@ -390,7 +389,7 @@ export class Crowding {
   readonly rested = (instance: Evictable): void => {
     this.#rested.delete(instance);
     this.#rested.add(instance);
-    if (this.#environment.files.shortage > 0) this.#schedule();
+    if (this.#environment.files.shortage > 0) this.evictSoon();
   };
 
   /** The instance has ended: it does not rest again. */
@@ -398,8 +397,9 @@ export class Crowding {
     this.#rested.delete(instance);
   }
 
-  // An instance that is kept rests again while the others are looked at: that is no reason for another look.
-  #schedule(): void {
+  /** Files are wanted and none is free: evicts instances in a later turn. */
+  evictSoon(): void {
+    // An instance that is kept rests again while the others are looked at: that is no reason for another look.
     if (this.#look !== 'none') return;
     this.#look = 'scheduled';
     this.#environment.nextTurn(() => {

@@ -75,6 +75,8 @@ export class ObjectHost {
   readonly #notes: CatalogNotes;
   readonly #facetFiles: FacetFiles;
   readonly branches: Branches;
+  /** Keeps results of live reads for the next visit of a page; undefined: nothing is kept here. */
+  readonly kept: KeptResults | undefined;
   readonly #openFiles: OpenFiles;
   readonly #crowding: Crowding;
   /**
@@ -101,6 +103,7 @@ export class ObjectHost {
     this.#openFiles = new OpenFiles(limits.openFiles, {
       // A call waits for it, so a process of Node must not end before.
       after: (delayMs, task) => environment.afterRealTime(delayMs, task, true),
+      short: () => this.#crowding.evictSoon(),
     });
     const { estimate } = environment;
     const space =
@@ -152,9 +155,9 @@ export class ObjectHost {
       makeRoom: () => this.followers.makeRoom(),
       closing: () => this.instances.closing().reduce((sum, key) => sum + medium.openOf(key), 0),
     });
-    if (environment.kept !== undefined) {
-      environment.kept.onFailed = (address) => this.notices.tell({ type: 'keepfailed', address });
-    }
+    this.kept = environment.makeKept?.((address) =>
+      this.notices.tell({ type: 'keepfailed', address }),
+    );
     this.alarms = new ObjectAlarms(this.#environment, (address) => this.instance(address));
   }
 
@@ -170,11 +173,6 @@ export class ObjectHost {
     for (const entry of isEmpty ? await catalog.wakes() : wakes) {
       if (this.classes.find(entry.className) !== undefined) this.alarms.listed(entry);
     }
-  }
-
-  /** Keeps results of live reads for the next visit of a page; undefined if this host keeps none. */
-  get kept(): KeptResults | undefined {
-    return this.#environment.kept;
   }
 
   /** The context of the running task, when it belongs to an object of this host. */
@@ -477,6 +475,7 @@ export class ObjectHost {
       environment,
       host: this.io,
       events,
+      kept: this.kept,
       ...(isBranch && { openBranch }),
     };
     return ObjectInstance.open(options, admitted).catch(async (error) => {

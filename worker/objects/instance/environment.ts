@@ -15,7 +15,7 @@ import type { LogDatabase } from '../../engine/storage/databases.ts';
 import type { StorageOptions } from '../../engine/storage/storage-environment.ts';
 import type { ObjectCatalog } from '../catalog/catalog.ts';
 import type { Turns } from '../io/turns.ts';
-import type { KeptResults } from '../live/kept-results.ts';
+import type { KeptEnvironment, KeptResults } from '../live/kept-results.ts';
 
 export interface HostEnvironment extends Turns {
   /** Milliseconds since the epoch, by the host's clock, which follows the wall clock. */
@@ -58,8 +58,8 @@ export interface HostEnvironment extends Turns {
   estimate?(): Promise<Space>;
   /** The index of objects with a class. */
   readonly catalog: ObjectCatalog;
-  /** Keeps results of live reads for the next visit of a page. @default nothing is kept */
-  readonly kept?: KeptResults;
+  /** Makes the store of live results for the next visit of a page. @default nothing is kept */
+  makeKept?(failed: KeptEnvironment['failed']): KeptResults;
   /** Options of objects without a class. */
   readonly storageOptions?: StorageOptions;
   /** True when the flag of a call was revoked, which cancels the call. @default never */

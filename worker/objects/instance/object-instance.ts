@@ -27,6 +27,7 @@ import { DurableObjectStorage } from '../../engine/storage/durable-object-storag
 import { ObjectStorage } from '../../engine/storage/object-storage.ts';
 import { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
 import type { CriticalSection } from '../io/input-gate.ts';
+import type { KeptResults } from '../live/kept-results.ts';
 import { LiveReads, storageRead } from '../live/live-reads.ts';
 import type { HibernatingSockets } from '../sockets/hibernating-sockets.ts';
 import { InstanceSockets } from '../sockets/instance-sockets.ts';
@@ -90,6 +91,8 @@ export interface InstanceOptions {
   readonly environment: HostEnvironment;
   readonly host: IoHost;
   readonly events: InstanceEvents;
+  /** Keeps results of live reads for the next visit of a page. @default nothing is kept */
+  readonly kept?: KeptResults | undefined;
   /** Opens the files of a branch; absent for other objects. */
   readonly openBranch?: (environment: LogEnvironment) => Promise<OpenedBranch>;
 }
@@ -119,6 +122,7 @@ export class ObjectInstance {
   readonly state: DurableObjectState;
   readonly #environment: HostEnvironment;
   readonly #events: InstanceEvents;
+  readonly #kept: KeptResults | undefined;
   readonly #construction: Construction | null;
   /** The policy of calls of handles: what they may do to the storage. */
   readonly handlePolicy: AccessPolicy;
@@ -171,6 +175,7 @@ export class ObjectInstance {
     const storageOptions = construction?.class.options ?? environment.storageOptions;
     this.address = address;
     this.#environment = environment;
+    this.#kept = options.kept;
     this.#events = events;
     this.#construction = construction;
     this.context = new InstanceContext({
@@ -369,8 +374,7 @@ export class ObjectInstance {
   }
 
   #dropKept(): void {
-    const { kept } = this.#environment;
-    if (kept !== undefined) this.confirm(kept.drop(this.address));
+    if (this.#kept !== undefined) this.confirm(this.#kept.drop(this.address));
   }
 
   /** Resets the object and throws the reason, so that the running code stops. */

@@ -84,8 +84,8 @@ beforeEach(() => {
       expect(delayMs).toBe(300);
       timers.push(task);
     },
+    failed: (address) => failures.push(address),
   });
-  kept.onFailed = (address) => failures.push(address);
 });
 
 const keep = (address: typeof NOTES, byte: number) =>

@@ -37,6 +37,8 @@ export interface KeptEnvironment {
   now(): number;
   /** Runs the task after the delay, in real time. */
   after(delayMs: number, task: () => void): void;
+  /** Results of the object could not be kept or dropped. */
+  failed(address: ObjectAddress): void;
 }
 
 /** The results of one object since it last became another. */
@@ -59,8 +61,6 @@ export class KeptResults {
    */
   #last: Promise<unknown> = Promise.resolve();
   #isTimed = false;
-  /** Told the object of which results could not be kept or dropped. */
-  onFailed: (address: ObjectAddress) => void = () => {};
 
   constructor(environment: KeptEnvironment) {
     this.#environment = environment;
@@ -175,7 +175,7 @@ export class KeptResults {
     );
     this.#rows = undefined;
     const objects = new Map(addresses.map((address) => [addressKey(address), address]));
-    for (const address of objects.values()) this.onFailed(address);
+    for (const address of objects.values()) this.#environment.failed(address);
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {

@@ -12,7 +12,7 @@ import { MemoryCatalog, type ObjectCatalog } from '../../objects/catalog/catalog
 import { IdbCatalog } from '../../objects/catalog/idb-catalog.ts';
 import { systemTime } from '../../objects/clock/clock.ts';
 import { ClassRegistry } from '../../objects/instance/object-class.ts';
-import { KeptResults } from '../../objects/live/kept-results.ts';
+import { type KeptEnvironment, KeptResults } from '../../objects/live/kept-results.ts';
 import type { Realm } from '../../realm/globals/realm.ts';
 import {
   type BrowserMedium,
@@ -148,10 +148,11 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
     ...(options.history !== undefined && { history: options.history }),
   };
   const isRevoked = workerFlagReader();
-  const { realm } = options;
+  const { realm, directory } = options;
+  const makeKept = (failed: KeptEnvironment['failed']) => keptResults(directory, failed);
   const platform = { sqlite, medium, catalog, realm, isRevoked, isDedicated: true, ...chosen };
   const started = await startHost(
-    kind === 'memory' ? platform : { ...platform, estimate, kept: keptResults(options.directory) },
+    kind === 'memory' ? platform : { ...platform, estimate, makeKept },
     classes,
     options,
   );
@@ -159,12 +160,13 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
 }
 
 /** Stores results of live reads. It is used only for persistent media, because in memory the results would outlive the data. */
-function keptResults(directory: string): KeptResults {
+function keptResults(directory: string, failed: KeptEnvironment['failed']): KeptResults {
   return new KeptResults({
     directory,
     open: (isMade) => KeptDatabase.open(indexedDB, isMade),
     now: () => Date.now(),
     after: (delayMs, task) => void systemTime.after(delayMs, task, false),
+    failed,
   });
 }
 

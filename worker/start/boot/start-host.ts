@@ -20,7 +20,7 @@ import { ObjectManager } from '../../objects/host/object-manager.ts';
 import type { HostEnvironment } from '../../objects/instance/environment.ts';
 import type { ClassRegistry } from '../../objects/instance/object-class.ts';
 import { MessageTurns, TURNS_PER_MESSAGE, type Turns } from '../../objects/io/turns.ts';
-import type { KeptResults } from '../../objects/live/kept-results.ts';
+import type { KeptEnvironment, KeptResults } from '../../objects/live/kept-results.ts';
 import type { Realm } from '../../realm/globals/realm.ts';
 import type { HostEnv } from '../../realm/library/provided-env.ts';
 import { registerRunningHost } from '../../realm/library/running-hosts.ts';
@@ -53,8 +53,8 @@ export interface Platform {
   readonly isRevoked?: (flag: string) => boolean;
   /** Estimates the space for files. @default none, so that `storagelow` is never fired */
   readonly estimate?: () => Promise<Space>;
-  /** Stores results of live reads for a page's next visit. @default none are stored */
-  readonly kept?: KeptResults;
+  /** Makes the store of live results for a page's next visit. @default none are stored */
+  readonly makeKept?: (failed: KeptEnvironment['failed']) => KeptResults;
   /** True if all code of the thread belongs to this host's objects, and sees their clock. */
   readonly isDedicated: boolean;
   /** The I/O of code outside of objects. @default that of a program, which has no gates */
@@ -175,7 +175,7 @@ function environmentOf(
     afterRealTime: (delayMs, task, keepsAlive = false) => time.after(delayMs, task, keepsAlive),
     medium: platform.medium,
     catalog: platform.catalog,
-    ...(platform.kept && { kept: platform.kept }),
+    ...(platform.makeKept && { makeKept: platform.makeKept }),
     ...(platform.isRevoked && { isRevoked: platform.isRevoked }),
     ...(platform.fileSizes !== undefined && { fileSizes: platform.fileSizes }),
     ...(platform.history !== undefined && { history: platform.history }),
