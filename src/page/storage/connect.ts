@@ -8,7 +8,6 @@ import { FREE, Party } from '../../shared/calls/stubs/party.ts';
 import { entryHandle } from '../../shared/calls/stubs/service-stub.ts';
 import type { ObjectCaller } from '../../shared/calls/stubs/stub.ts';
 import { fromWireAddress } from '../../shared/calls/stubs/wire-address.ts';
-import { convertTimestamp } from '../../shared/contract/arguments.ts';
 import type { ConnectionStatus, StatusEvents } from '../../shared/contract/connection-status.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import { listParts } from '../../shared/contract/list-parts.ts';
@@ -21,6 +20,7 @@ import type {
 } from '../../shared/contract/object-management.ts';
 import type { EntryHandle } from '../../shared/contract/service.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../../shared/contract/storage.ts';
+import { convertTimestamp } from '../../shared/contract/times.ts';
 import { liveCalls } from '../../shared/live/live-identity.ts';
 import type { WireAddress } from '../../shared/wire/address.ts';
 import { fromWire } from '../../shared/wire/errors-on-wire.ts';

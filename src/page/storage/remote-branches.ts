@@ -6,11 +6,8 @@
 import { mustBeStub } from '../../shared/calls/stubs/known-stubs.ts';
 import { createStub, type ObjectCaller } from '../../shared/calls/stubs/stub.ts';
 import { fromWireAddress } from '../../shared/calls/stubs/wire-address.ts';
-import {
-  checkArgumentCount,
-  convertBranchName,
-  convertForkOptions,
-} from '../../shared/contract/arguments.ts';
+import { checkArgumentCount } from '../../shared/contract/arguments.ts';
+import { convertBranchName, convertForkOptions } from '../../shared/contract/branch-arguments.ts';
 import { storageError } from '../../shared/contract/errors.ts';
 import { idOfStorage } from '../../shared/contract/object-id.ts';
 import type { WireAddress } from '../../shared/wire/address.ts';

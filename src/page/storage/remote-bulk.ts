@@ -4,15 +4,14 @@
 // carries the scope that was read when it was made, and nothing else has it.
 
 import {
-  BATCH_STATEMENTS_MAX,
   checkArgumentCount,
   convertString,
   convertWriteOptions,
-  type SqlStatement,
 } from '../../shared/contract/arguments.ts';
 import { convertBinding, ownBytes } from '../../shared/contract/bindings.ts';
 import type { BulkResult } from '../../shared/contract/bulk.ts';
 import { storageError } from '../../shared/contract/errors.ts';
+import { BATCH_STATEMENTS_MAX, type SqlStatement } from '../../shared/contract/sql-statements.ts';
 import type { BatchResult } from '../../shared/contract/storage.ts';
 import { namedRows } from '../../shared/live/live-result.ts';
 import { EntryPacker, type Packer, RowPacker } from '../../shared/wire/bulk.ts';

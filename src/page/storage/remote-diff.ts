@@ -4,7 +4,6 @@
 // save memory, the states are compared again by their bookmarks. The iteration continues after the changes already given,
 // because the order is always the same.
 
-import type { StateName } from '../../shared/contract/arguments.ts';
 import type {
   ChangeCounts,
   StorageChange,
@@ -12,6 +11,7 @@ import type {
   WireChange,
 } from '../../shared/contract/changes.ts';
 import { isStorageError } from '../../shared/contract/errors.ts';
+import type { StateName } from '../../shared/contract/state-name.ts';
 import { decodeValue } from '../../shared/values/value.ts';
 import type { Call, Results } from '../../shared/wire/operations.ts';
 import { Repeats } from './repeats.ts';

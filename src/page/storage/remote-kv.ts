@@ -7,10 +7,10 @@
 import {
   checkArgumentCount,
   convertKey,
-  convertListOptions,
   type ValueBytes,
 } from '../../shared/contract/arguments.ts';
 import type { KeyRange } from '../../shared/contract/key-range.ts';
+import { convertListOptions } from '../../shared/contract/list-options.ts';
 import type {
   KeyValueOperations,
   RemoteKvStorage,

@@ -5,18 +5,17 @@ import { setWithSignal } from '../../shared/calls/stubs/with-signal.ts';
 import {
   checkArgumentCount,
   checkCallback,
-  checkLabel,
-  convertBinary,
-  convertReverted,
   convertString,
-  convertTimestamp,
-  type Decisions,
-  type StateName,
 } from '../../shared/contract/arguments.ts';
 import type { MergedMoments, MergeOptions, StorageDiff } from '../../shared/contract/changes.ts';
+import { checkLabel } from '../../shared/contract/commit-label.ts';
 import type { ConnectionStatus } from '../../shared/contract/connection-status.ts';
+import type { Decisions } from '../../shared/contract/decisions.ts';
 import { storageError } from '../../shared/contract/errors.ts';
+import { convertBinary } from '../../shared/contract/file-bytes.ts';
 import type { Live, LiveKeys } from '../../shared/contract/live.ts';
+import { convertReverted } from '../../shared/contract/reverted-commits.ts';
+import type { StateName } from '../../shared/contract/state-name.ts';
 import type {
   BatchResult,
   BinarySource,
@@ -29,6 +28,7 @@ import type {
   StorageMoment,
   Transaction,
 } from '../../shared/contract/storage.ts';
+import { convertTimestamp } from '../../shared/contract/times.ts';
 import { liveKeys } from '../../shared/live/live-result.ts';
 import type { MethodName } from '../../shared/wire/operations.ts';
 import type { PageEnvironment } from '../leader/environment.ts';

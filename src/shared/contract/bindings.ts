@@ -4,6 +4,7 @@
 // BLOB, and everything else its string, including booleans, as on workerd. Exceptions of user code
 // (in a toString) propagate unchanged.
 
+import { checkArray, type FieldCheck, malformed } from './arguments.ts';
 import { storageError } from './errors.ts';
 
 /** A converted binding. */
@@ -52,4 +53,21 @@ export function ownBytes(binding: Binding): Binding {
     ? new Uint8Array(binding.buffer, binding.byteOffset, binding.byteLength)
     : new Uint8Array(binding);
   return bytes.slice();
+}
+
+/** The most bindings of one statement, which is SQLite's limit (SQLITE_MAX_VARIABLE_NUMBER). */
+const BINDINGS_MAX = 32_766;
+
+export const checkBindings: FieldCheck<readonly Binding[]> = (name, value) =>
+  checkArray(name, value, BINDINGS_MAX).map(checkBinding);
+
+function checkBinding(value: unknown): Binding {
+  const isBinding =
+    value === null ||
+    typeof value === 'string' ||
+    typeof value === 'number' ||
+    value instanceof ArrayBuffer ||
+    ArrayBuffer.isView(value);
+  if (isBinding) return value;
+  throw malformed('binding', 'a string, a number, null, or bytes');
 }

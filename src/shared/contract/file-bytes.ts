@@ -28,3 +28,19 @@ function fileChangedError(operation: string, file: Blob, fact: string, cause?: u
     cause === undefined ? undefined : { cause },
   );
 }
+
+/** Copies the bytes of a file. @throws INVALID_ARGUMENT, INPUT_CHANGED */
+export function convertBinary(
+  operation: string,
+  value: unknown,
+): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
+  if (value instanceof Blob) return fileBytes(operation, value);
+  if (ArrayBuffer.isView(value)) {
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice();
+  }
+  if (value instanceof ArrayBuffer) return new Uint8Array(value.slice(0));
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `${operation}: the file must be an ArrayBuffer, a view of one, or a Blob.`,
+  );
+}

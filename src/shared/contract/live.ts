@@ -1,6 +1,6 @@
 // Declares the types of live reads, whose result follows the stored data, for both pages and the worker.
 
-import type { SqlBinding } from './arguments.ts';
+import type { Binding } from './bindings.ts';
 import type { KeyRange } from './key-range.ts';
 
 /** The state of a live read. It is the same object until something changes. */
@@ -99,5 +99,5 @@ export type StorageRead =
   | {
       readonly op: 'query';
       readonly query: string;
-      readonly bindings: readonly SqlBinding[];
+      readonly bindings: readonly Binding[];
     };

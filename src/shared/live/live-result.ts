@@ -1,15 +1,11 @@
 // Converts the arguments of live reads, and the bytes of a result to the value that the same read returns when it is not
 // live.
 
-import {
-  checkArgumentCount,
-  convertKeys,
-  convertListOptions,
-  convertString,
-} from '../contract/arguments.ts';
+import { checkArgumentCount, convertKeys, convertString } from '../contract/arguments.ts';
 import { convertBinding, ownBytes } from '../contract/bindings.ts';
 import { storageError } from '../contract/errors.ts';
 import { compareKeys } from '../contract/key-order.ts';
+import { convertListOptions } from '../contract/list-options.ts';
 import type { StorageRead } from '../contract/live.ts';
 import type { SqlRow, SqlStorageValue } from '../contract/storage.ts';
 import { deserialize } from '../values/decode.ts';

@@ -1,6 +1,5 @@
 // Defines the addresses of objects and entry points as plain data, and checks received ones.
 
-import * as field from '../contract/arguments.ts';
 import {
   checkArray,
   checkBytes,
@@ -8,6 +7,7 @@ import {
   checkString,
   malformed,
 } from '../contract/arguments.ts';
+import { checkBranchId } from '../contract/branch-arguments.ts';
 import { storageError } from '../contract/errors.ts';
 import { BRANCH_DEPTH_MAX, OBJECT_NAME_BYTES_MAX } from '../contract/limits.ts';
 import { utf8Bytes } from '../contract/utf8.ts';
@@ -72,7 +72,7 @@ export function checkCallAddress(value: unknown): CallAddress {
 /** Checks the ids of branches, which become part of a file path. */
 function checkBranch(value: unknown): string[] {
   const ids = checkArray('branch', value, BRANCH_DEPTH_MAX).map((id) =>
-    field.checkBranchId('branch', id, 'address'),
+    checkBranchId('branch', id, 'address'),
   );
   if (ids.length === 0) throw malformed('branch', 'one id at least');
   return ids;

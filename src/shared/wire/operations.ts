@@ -13,23 +13,25 @@
 import * as field from '../contract/arguments.ts';
 import {
   checkArgumentCount,
-  convertAlarmTime,
-  convertBranchName,
   convertEntries,
-  convertHistoryOptions,
   convertKey,
   convertKeys,
-  convertListOptions,
   convertOptions,
   convertReadOptions,
   convertString,
-  convertTimestamp,
   convertWriteOptions,
   type Entry,
   eachOf,
   isEntries,
   type ValueBytes,
 } from '../contract/arguments.ts';
+import { checkBindings } from '../contract/bindings.ts';
+import {
+  checkBranchId,
+  checkBranchName,
+  checkBranchNameOrNull,
+  convertBranchName,
+} from '../contract/branch-arguments.ts';
 import type { BulkResult } from '../contract/bulk.ts';
 import type { CallFlag } from '../contract/call-flag.ts';
 import type {
@@ -38,8 +40,20 @@ import type {
   ChangeCounts,
   MergeResult,
 } from '../contract/changes.ts';
+import { checkDecisions } from '../contract/decisions.ts';
 import { storageError } from '../contract/errors.ts';
+import { checkCommitCount, convertHistoryOptions } from '../contract/history-options.ts';
 import { compareKeys } from '../contract/key-order.ts';
+import { checkRange, convertListOptions } from '../contract/list-options.ts';
+import { checkReverted } from '../contract/reverted-commits.ts';
+import { checkStatements } from '../contract/sql-statements.ts';
+import { checkMoment, checkStateName } from '../contract/state-name.ts';
+import {
+  checkAlarmTime,
+  checkTimeOrNull,
+  convertAlarmTime,
+  convertTimestamp,
+} from '../contract/times.ts';
 import { decodeValue, encodeValue } from '../values/value.ts';
 import { entryChunks, rowChunks, rowWidth } from './bulk.ts';
 import {
@@ -105,7 +119,7 @@ export const OPERATIONS = {
   list: operation<[string, ValueBytes][]>()({
     by: 'storage',
     effect: 'read',
-    fields: { range: field.range },
+    fields: { range: checkRange },
     method: {
       on: 'transaction',
       fields: ([options]) => ({ range: convertListOptions('list', options) }),
@@ -137,7 +151,7 @@ export const OPERATIONS = {
   setAlarm: operation<null>()({
     by: 'storage',
     effect: 'write',
-    fields: { timeMs: field.alarmTime, unconfirmed: field.boolean },
+    fields: { timeMs: checkAlarmTime, unconfirmed: field.boolean },
     method: {
       on: 'transaction',
       fields(args) {
@@ -208,10 +222,10 @@ export const OPERATIONS = {
     by: 'storage',
     effect: 'read',
     fields: {
-      fromMs: field.timeOrNull,
-      toMs: field.timeOrNull,
+      fromMs: checkTimeOrNull,
+      toMs: checkTimeOrNull,
       before: field.stringOrNull,
-      limit: field.commitCount,
+      limit: checkCommitCount,
     },
     method: {
       on: 'page',
@@ -232,7 +246,7 @@ export const OPERATIONS = {
   openMoment: operation<OpenedMoment>()({
     by: 'session',
     effect: 'read',
-    fields: { bookmark: field.stringOrNull, timeMs: field.timeOrNull },
+    fields: { bookmark: field.stringOrNull, timeMs: checkTimeOrNull },
   }),
   closeMoment: operation<null>()({
     by: 'session',
@@ -243,7 +257,7 @@ export const OPERATIONS = {
   openDiff: operation<OpenedDiff>()({
     by: 'session',
     effect: 'read',
-    fields: { from: field.stateName, to: field.stateName, skip: field.numberOf },
+    fields: { from: checkStateName, to: checkStateName, skip: field.numberOf },
   }),
   nextChanges: operation<ChangeBatch>()({
     by: 'session',
@@ -269,8 +283,8 @@ export const OPERATIONS = {
     effect: 'write',
     fields: {
       bookmark: field.stringOrNull,
-      timeMs: field.timeOrNull,
-      name: field.branchNameOrNull,
+      timeMs: checkTimeOrNull,
+      name: checkBranchNameOrNull,
       isKept: field.boolean,
       sends: field.boolean,
     },
@@ -295,7 +309,7 @@ export const OPERATIONS = {
   deleteBranch: operation<boolean>()({
     by: 'session',
     effect: 'write',
-    fields: { name: field.branchName },
+    fields: { name: checkBranchName },
     method: {
       on: 'page',
       fields(args) {
@@ -308,27 +322,27 @@ export const OPERATIONS = {
   promote: operation<string>()({
     by: 'host',
     effect: 'write',
-    fields: { branch: field.checkBranchId },
+    fields: { branch: checkBranchId },
     travelsAlone: true,
   }),
   revert: operation<MergeResult>()({
     by: 'storage',
     effect: 'write',
-    fields: { bookmarks: field.revertedCommits },
+    fields: { bookmarks: checkReverted },
   }),
   merge: operation<MergeResult>()({
     by: 'storage',
     effect: 'write',
-    fields: { from: field.moment, to: field.moment, decisions: field.decisions },
+    fields: { from: checkMoment, to: checkMoment, decisions: checkDecisions },
   }),
   // `bookmark` is the state of the branch to merge; null means the current one.
   mergeBranch: operation<BranchMergeResult>()({
     by: 'host',
     effect: 'write',
     fields: {
-      branch: field.checkBranchId,
+      branch: checkBranchId,
       bookmark: field.stringOrNull,
-      decisions: field.decisions,
+      decisions: checkDecisions,
     },
     travelsAlone: true,
   }),
@@ -350,7 +364,7 @@ export const OPERATIONS = {
   restore: operation<string>()({
     by: 'host',
     effect: 'write',
-    fields: { bookmark: field.stringOrNull, timeMs: field.timeOrNull },
+    fields: { bookmark: field.stringOrNull, timeMs: checkTimeOrNull },
     travelsAlone: true,
   }),
   abort: operation<null>()({
@@ -363,7 +377,7 @@ export const OPERATIONS = {
   exec: operation<RowBatch>()({
     by: 'session',
     effect: 'write',
-    fields: { query: field.string, bindings: field.bindings, rowCount: field.rowCount },
+    fields: { query: field.string, bindings: checkBindings, rowCount: field.rowCount },
   }),
   rows: operation<RowBatch>()({
     by: 'session',
@@ -386,7 +400,7 @@ export const OPERATIONS = {
   batch: operation<RowBatch[]>()({
     by: 'storage',
     effect: 'write',
-    fields: { statements: field.statements },
+    fields: { statements: checkStatements },
   }),
   /** Results in the number of entries. */
   putMany: operation<number>()({

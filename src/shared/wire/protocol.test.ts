@@ -1,5 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import * as field from '../contract/arguments.ts';
+import { checkBindings } from '../contract/bindings.ts';
+import {
+  checkBranchId,
+  checkBranchName,
+  checkBranchNameOrNull,
+} from '../contract/branch-arguments.ts';
+import { checkDecisions } from '../contract/decisions.ts';
+import { checkCommitCount } from '../contract/history-options.ts';
+import { checkRange } from '../contract/list-options.ts';
+import { checkReverted } from '../contract/reverted-commits.ts';
+import { checkStatements } from '../contract/sql-statements.ts';
+import { checkMoment, checkStateName } from '../contract/state-name.ts';
+import { checkAlarmTime, checkTimeOrNull } from '../contract/times.ts';
 import * as bulk from './bulk.ts';
 import { OPERATIONS, type OperationName, operationOf } from './operations.ts';
 import { checkCall } from './protocol.ts';
@@ -13,22 +26,22 @@ const SAMPLES = new Map<unknown, unknown>([
   [field.bytes, new Uint8Array(2)],
   [field.bytesOrNull, null],
   [field.stringOrNull, 'text'],
-  [field.timeOrNull, 1_700_000_000_000],
-  [field.moment, 'a bookmark'],
-  [field.stateName, { branch: '0123456789abcdef0123456789abcdef', bookmark: null }],
-  [field.checkBranchId, '0123456789abcdef0123456789abcdef'],
-  [field.branchName, 'draft'],
-  [field.branchNameOrNull, null],
-  [field.decisions, { at: 'a bookmark', each: ['ours', 'theirs'] }],
-  [field.commitCount, 7],
-  [field.revertedCommits, ['a bookmark', 'another']],
+  [checkTimeOrNull, 1_700_000_000_000],
+  [checkMoment, 'a bookmark'],
+  [checkStateName, { branch: '0123456789abcdef0123456789abcdef', bookmark: null }],
+  [checkBranchId, '0123456789abcdef0123456789abcdef'],
+  [checkBranchName, 'draft'],
+  [checkBranchNameOrNull, null],
+  [checkDecisions, { at: 'a bookmark', each: ['ours', 'theirs'] }],
+  [checkCommitCount, 7],
+  [checkReverted, ['a bookmark', 'another']],
   [field.keys, ['a', 'b']],
   [field.entries, [['a', new Uint8Array([0xff, 0x0f, 0x30])]]],
-  [field.range, { start: new Uint8Array(0), end: null, reverse: false, limit: 5 }],
-  [field.alarmTime, 1_700_000_000_000],
-  [field.bindings, [1, 'x', null, new Uint8Array(1)]],
+  [checkRange, { start: new Uint8Array(0), end: null, reverse: false, limit: 5 }],
+  [checkAlarmTime, 1_700_000_000_000],
+  [checkBindings, [1, 'x', null, new Uint8Array(1)]],
   [field.rowCount, 100],
-  [field.statements, [{ query: 'SELECT ?', bindings: [1] }]],
+  [checkStatements, [{ query: 'SELECT ?', bindings: [1] }]],
   [bulk.rowWidth, 2],
   [bulk.rowChunks, [{ count: 1, json: new TextEncoder().encode('[1,null]'), odd: [[1, -0]] }]],
   [bulk.entryChunks, [{ keys: ['a'], ends: [3], bytes: new Uint8Array([0xff, 0x0f, 0x30]) }]],

@@ -25,8 +25,11 @@ import {
   type FieldCheck,
   malformed,
 } from '../contract/arguments.ts';
+import { checkBindings } from '../contract/bindings.ts';
 import { type CallFlag, checkFlag, checkFlagUrl } from '../contract/call-flag.ts';
+import { checkLabel } from '../contract/commit-label.ts';
 import { LISTED_OBJECTS_MAX } from '../contract/limits.ts';
+import { checkRange } from '../contract/list-options.ts';
 import type { StorageRead } from '../contract/live.ts';
 import {
   type CallAddress,
@@ -317,7 +320,7 @@ export function checkCall(value: unknown): Call {
   const call: Record<string, unknown> = { op };
   for (const { name, check } of checks) call[name] = check(name, fields[name], op);
   if (fields.flag !== undefined) call.flag = checkFlag(fields.flag);
-  if (fields.label !== undefined) call.label = field.checkLabel('label', fields.label);
+  if (fields.label !== undefined) call.label = checkLabel('label', fields.label);
   if (fields.moment !== undefined) call.moment = checkNumberOf('moment', fields.moment);
   if (fields.txn !== undefined) call.txn = checkNumberOf('txn', fields.txn);
   return call as Call;
@@ -471,9 +474,9 @@ function checkRead(value: unknown): LiveRequest {
     case 'get':
       return { op: 'get', keys: field.keys('keys', fields.keys, 'live') };
     case 'list':
-      return { op: 'list', range: field.range('range', fields.range, 'live') };
+      return { op: 'list', range: checkRange('range', fields.range, 'live') };
     case 'query': {
-      const bindings = field.bindings('bindings', fields.bindings, 'live');
+      const bindings = checkBindings('bindings', fields.bindings, 'live');
       return { op: 'query', query: checkString('query', fields.query), bindings };
     }
     case 'call': {

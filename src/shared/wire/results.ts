@@ -2,7 +2,7 @@
 //
 // Does not know: which operation has which result (operations.ts).
 
-import type { StateName } from '../contract/arguments.ts';
+import type { StateName } from '../contract/state-name.ts';
 import type { CommitAuthor, SqlStorageValue } from '../contract/storage.ts';
 
 /** A commit, as the log stores it. */

@@ -13,7 +13,7 @@ import { assert } from '../../../src/shared/contract/invariant.ts';
 import { type Flush, type Flushing, isDiskFull, openAhead, runFlushing } from '../file/file.ts';
 
 import type { Checksum } from './checksum.ts';
-import { equalPositions, type LogPosition, nextTimeline, timelineStart } from './log-position.ts';
+import { type LogPosition, nextTimeline, timelineStart } from './log-position.ts';
 import { type LoggedImage, readImage } from './pages.ts';
 import { CONTINUES, MARKER, type RecordWriter } from './record.ts';
 import {
@@ -138,7 +138,8 @@ export class CommitLog {
   }
 
   get isDurable(): boolean {
-    return equalPositions(this.#position, this.#durable);
+    // A position is an immutable value that each append replaces.
+    return this.#position === this.#durable;
   }
 
   /** True if a flush has work to do: commits, or remains of a failed write that power could bring back. */

@@ -1,7 +1,7 @@
 // The accesses noted for live reads, and when they are handed over.
 
 import { beforeEach, expect, test } from 'vitest';
-import { convertListOptions } from '../../../src/shared/contract/arguments.ts';
+import { convertListOptions } from '../../../src/shared/contract/list-options.ts';
 import { liveReadPolicy } from './access-policy.ts';
 import { Accesses, ReadSet, type WriteSet } from './accesses.ts';
 

@@ -3,7 +3,8 @@ import { createTestHost, type TestHost } from '../../../packages/testing/worker/
 import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
 import { annotationOf } from '../log/annotation.ts';
 import { UNRESTRICTED } from './access-policy.ts';
-import { CommitAuthors, Commits } from './commits.ts';
+import { CommitAuthors } from './commit-authors.ts';
+import { Commits } from './commits.ts';
 import type { CommitScope } from './storage-environment.ts';
 
 let host: TestHost;

@@ -9,8 +9,8 @@ import {
   watchedComparison,
 } from '../../../packages/testing/worker/stored-states.ts';
 import { rows } from '../../../packages/testing/worker/test-database.ts';
-import type { Decisions } from '../../../src/shared/contract/arguments.ts';
 import type { WireConflict } from '../../../src/shared/contract/changes.ts';
+import type { Decisions } from '../../../src/shared/contract/decisions.ts';
 import type { RowDifference, StateDifference } from '../diff/differences.ts';
 import { integerCell } from '../sql/cells.ts';
 import type { Comparison } from './comparison.ts';

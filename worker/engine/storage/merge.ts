@@ -5,8 +5,8 @@
 //
 // Invariant: it runs inside an open transaction, which the caller rolls back if it throws or returns conflicts.
 
-import { CONFLICTS_MAX, type Decisions } from '../../../src/shared/contract/arguments.ts';
 import type { WireConflict } from '../../../src/shared/contract/changes.ts';
+import { CONFLICTS_MAX, type Decisions } from '../../../src/shared/contract/decisions.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { Application, type ChangeConflict, RefusedChanges } from '../diff/application.ts';
 import type { StateDifference } from '../diff/differences.ts';

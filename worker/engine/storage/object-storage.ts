@@ -5,10 +5,10 @@
 // Invariant: `#broken` is set once and thrown by every later operation; a broken storage never writes.
 // The input gate decides when this code may run.
 
-import type { Decisions } from '../../../src/shared/contract/arguments.ts';
 import type { Binding } from '../../../src/shared/contract/bindings.ts';
 import type { BulkResult } from '../../../src/shared/contract/bulk.ts';
 import type { MergeResult } from '../../../src/shared/contract/changes.ts';
+import type { Decisions } from '../../../src/shared/contract/decisions.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { isDefect } from '../../../src/shared/contract/invariant.ts';
 import type { KeyRange } from '../../../src/shared/contract/key-range.ts';
@@ -28,7 +28,8 @@ import { type AccessPolicy, UNRESTRICTED } from './access-policy.ts';
 import { Accesses, type WriteSet } from './accesses.ts';
 import { Alarm } from './alarm.ts';
 import { BranchPoint } from './branch-point.ts';
-import { CONFIRMED, CommitAuthors, Commits, type Confirmation } from './commits.ts';
+import { CommitAuthors } from './commit-authors.ts';
+import { CONFIRMED, Commits, type Confirmation } from './commits.ts';
 import type { Comparison } from './comparison.ts';
 import { type Copy, writeCopied } from './copied-content.ts';
 import { lateCode } from './load-late.ts';

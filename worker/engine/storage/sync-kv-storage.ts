@@ -2,11 +2,8 @@
 //
 // Unlike the asynchronous `put`, it can store an explicit undefined.
 
-import {
-  checkArgumentCount,
-  convertKey,
-  convertListOptions,
-} from '../../../src/shared/contract/arguments.ts';
+import { checkArgumentCount, convertKey } from '../../../src/shared/contract/arguments.ts';
+import { convertListOptions } from '../../../src/shared/contract/list-options.ts';
 import { decodeValue, encodeValue } from '../../../src/shared/values/value.ts';
 import type { EntryCursor } from '../kv/kv-store.ts';
 import { checkConstructor, type INTERNAL, illegalInvocation } from '../sql/platform-class.ts';

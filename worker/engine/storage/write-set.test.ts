@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { convertListOptions } from '../../../src/shared/contract/arguments.ts';
+import { convertListOptions } from '../../../src/shared/contract/list-options.ts';
 import { ReadSet, WriteSet } from './accesses.ts';
 
 function reads(fill: (reads: ReadSet) => void): ReadSet {

@@ -7,8 +7,8 @@
 // Invariants: the origin stays open while an instance of a branch is, and keeps the history that its branches need. An
 // instance of a branch is reset when its origin is, and the next one finds the same moment. A branch ends with its origin.
 
-import type { Decisions } from '../../../src/shared/contract/arguments.ts';
 import type { BranchMergeResult } from '../../../src/shared/contract/changes.ts';
+import type { Decisions } from '../../../src/shared/contract/decisions.ts';
 import {
   isStorageError,
   type StorageError,

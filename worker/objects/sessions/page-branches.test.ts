@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SlowMedium } from '../../../packages/testing/worker/slow-medium.ts';
 import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
-import type { StateName } from '../../../src/shared/contract/arguments.ts';
 import { branchAddress } from '../../../src/shared/contract/object-id.ts';
+import type { StateName } from '../../../src/shared/contract/state-name.ts';
 import type { CallOf } from '../../../src/shared/wire/operations.ts';
 import type { BranchFacts } from '../../../src/shared/wire/results.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';

@@ -4,8 +4,8 @@
 // branch belongs to the sessions that have it open, and is forgotten here when the next one is made.
 // The host asserts that each use ends once.
 
-import type { StateName } from '../../../src/shared/contract/arguments.ts';
 import { branchAddress, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import type { StateName } from '../../../src/shared/contract/state-name.ts';
 import type { CallOf } from '../../../src/shared/wire/operations.ts';
 import type { BranchFacts } from '../../../src/shared/wire/results.ts';
 import type { KeptBranch } from '../../engine/log/kept-branches.ts';

@@ -8,7 +8,6 @@ import { mustBeStub } from '../../../src/shared/calls/stubs/known-stubs.ts';
 import type { PartyIo } from '../../../src/shared/calls/stubs/party.ts';
 import { entryHandle } from '../../../src/shared/calls/stubs/service-stub.ts';
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
-import { convertTimestamp } from '../../../src/shared/contract/arguments.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import {
   checkHistoryLimits,
@@ -23,6 +22,7 @@ import type {
   ObjectsClock,
 } from '../../../src/shared/contract/object-management.ts';
 import type { EntryHandle } from '../../../src/shared/contract/service.ts';
+import { convertTimestamp } from '../../../src/shared/contract/times.ts';
 import {
   completeLimits,
   OPEN_FILES_UNBOUNDED,
