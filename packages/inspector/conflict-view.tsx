@@ -1,20 +1,18 @@
 // Shows the conflicts of a revert or merge, whose data the object has changed meanwhile. The user decides each conflict
 // here.
 
-import type {
-  MergeDecision,
-  RowValues,
-  StorageChange,
-  StorageConflict,
+import {
+  LISTED_CONFLICTS_MAX,
+  type MergeDecision,
+  type RowValues,
+  type StorageChange,
+  type StorageConflict,
 } from '@ctx-storage/core/storage';
 import { useState } from 'preact/hooks';
 import { alarmText, keyText } from './compare-view.tsx';
 import { cellText } from './grid.tsx';
 import { fingerprintOf, lineOf } from './stored-value.ts';
 import { countText } from './text.ts';
-
-/** The maximum number of conflicts in `error.conflicts`. */
-const LISTED_MAX = 100;
 
 /** The user's decisions: one for each listed conflict, and one for all conflicts that are not listed. */
 export interface ConflictAnswers {
@@ -31,7 +29,7 @@ export interface ConflictViewProps {
 export function ConflictView({ title, conflicts, decide, cancel }: ConflictViewProps) {
   const [answers, setAnswers] = useState<ReadonlyMap<string, MergeDecision>>(new Map());
   const ids = conflicts.map(conflictId);
-  const hasUnlisted = conflicts.length === LISTED_MAX;
+  const hasUnlisted = conflicts.length === LISTED_CONFLICTS_MAX;
   const wanted = hasUnlisted ? [...ids, OTHERS] : ids;
   const decided = wanted.filter((name) => answers.has(name)).length;
   const answerAll = (answer: MergeDecision) =>
@@ -66,7 +64,7 @@ export function ConflictView({ title, conflicts, decide, cancel }: ConflictViewP
         <fieldset class="conflict">
           <legend>All other conflicts</legend>
           <Choice
-            number={LISTED_MAX}
+            number={LISTED_CONFLICTS_MAX}
             answer={answers.get(OTHERS)}
             give={(answer) => setAnswers(new Map([...answers, [OTHERS, answer]]))}
           />

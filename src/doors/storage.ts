@@ -18,6 +18,7 @@ export type { ConnectionStatus } from '../shared/contract/connection-status.ts';
 export { checkHistoryLimits, type HistoryLimits } from '../shared/contract/history-limits.ts';
 export {
   KEYS_PER_CALL_MAX,
+  LISTED_CONFLICTS_MAX,
   REVERTED_COMMITS_MAX,
   SQL_BYTES_MAX,
 } from '../shared/contract/limits.ts';

@@ -5,7 +5,6 @@
 // lists the conflicts anew, and they are decided again.
 
 import { bothSignals, untilAborted } from '../../shared/calls/stubs/with-signal.ts';
-import type { Decisions } from '../../shared/contract/arguments.ts';
 import type {
   ConflictError,
   MergeOptions,
@@ -13,13 +12,13 @@ import type {
   StorageConflict,
   WireConflict,
 } from '../../shared/contract/changes.ts';
+import type { Decisions } from '../../shared/contract/decisions.ts';
 import { storageError } from '../../shared/contract/errors.ts';
+import { LISTED_CONFLICTS_MAX } from '../../shared/contract/limits.ts';
 import { decodeValue } from '../../shared/values/value.ts';
 import { decodedChange } from './remote-diff.ts';
 import type { SessionCalls } from './session.ts';
 
-/** The maximum number of conflicts in `error.conflicts`. */
-const LISTED_MAX = 100;
 /** How often conflicts are decided, at most, if the object changes each time meanwhile. */
 const ROUNDS_MAX = 10;
 
@@ -77,7 +76,7 @@ export function conflictError(
     `${operation}: ${conflictCount} of the changes cannot be made, the first one in ${placeOf(first)}: ` +
       `${REASONS[first.reason]}. Nothing was changed; error.conflicts lists them.`,
   );
-  const listed = conflicts.slice(0, LISTED_MAX).map(conflictOf);
+  const listed = conflicts.slice(0, LISTED_CONFLICTS_MAX).map(conflictOf);
   return Object.assign(error, { conflicts: listed }) as unknown as ConflictError;
 }
 

@@ -53,6 +53,9 @@ export const HISTORY_COMMITS_DEFAULT = 100;
 /** How many commits one call of `revert` may undo together. */
 export const REVERTED_COMMITS_MAX = 1000;
 
+/** How many conflicts of a `revert` or `merge` its error lists. */
+export const LISTED_CONFLICTS_MAX = 100;
+
 /** The latest time of an alarm in milliseconds. Workerd stores nanoseconds in a signed 64-bit integer. */
 export const ALARM_TIME_MS_MAX = 9_223_372_036_854;
 
