@@ -294,7 +294,9 @@ export class ObjectStorage {
     const author = this.#authors.as('revert');
     const [newest, ...older] = this.past.runsOf(bookmarks);
     const others = older.map((run) => () => this.past.compareBack(run));
-    return this.#makeChanges(await this.past.compareBack(newest!), null, author, others);
+    const inSection = this.#rememberSection();
+    const comparison = await this.past.compareBack(newest!);
+    return inSection(() => this.#makeChanges(comparison, null, author, others));
   }
 
   /** Applies the changes between two moments. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL */
@@ -305,7 +307,9 @@ export class ObjectStorage {
   ): Promise<MergeResult> {
     this.#mustBeWritable();
     const author = this.#authors.as('merge');
-    return this.#makeChanges(await this.past.compare(from, to), decisions, author);
+    const inSection = this.#rememberSection();
+    const comparison = await this.past.compare(from, to);
+    return inSection(() => this.#makeChanges(comparison, decisions, author));
   }
 
   /** Writes content of the object's original, as one commit. @throws the error of `write`: then nothing is changed */
@@ -469,6 +473,12 @@ export class ObjectStorage {
   makeChanges(comparison: Comparison, given: Decisions | null): Promise<MergeResult> {
     this.#mustBeWritable();
     return this.#makeChanges(comparison, given, this.#authors.as('merge'));
+  }
+
+  /** Remembers the critical section of the running event; the result runs a later step of the event in it. */
+  #rememberSection(): <T>(step: () => Promise<T>) => Promise<T> {
+    const go = this.environment.continuation();
+    return (step) => new Promise((resolve, reject) => go(() => step().then(resolve, reject)));
   }
 
   #makeChanges(
