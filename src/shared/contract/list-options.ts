@@ -50,7 +50,7 @@ function convertLimit(operation: string, value: unknown): number | undefined {
 }
 
 /** Checks a range of keys. A bound may be longer than a key may be: an imported database may have longer keys. */
-export const checkRange: FieldCheck<KeyRange> = (name, value) => {
+export const checkKeyRange: FieldCheck<KeyRange> = (name, value) => {
   const { start, end, reverse, limit } = checkFields(name, value);
   return {
     start: checkBytes('start', start),

@@ -44,7 +44,7 @@ import { checkDecisions } from '../contract/decisions.ts';
 import { storageError } from '../contract/errors.ts';
 import { checkCommitCount, convertHistoryOptions } from '../contract/history-options.ts';
 import { compareKeys } from '../contract/key-order.ts';
-import { checkRange, convertListOptions } from '../contract/list-options.ts';
+import { checkKeyRange, convertListOptions } from '../contract/list-options.ts';
 import { checkReverted } from '../contract/reverted-commits.ts';
 import { checkStatements } from '../contract/sql-statements.ts';
 import { checkMoment, checkStateName } from '../contract/state-name.ts';
@@ -119,7 +119,7 @@ export const OPERATIONS = {
   list: operation<[string, ValueBytes][]>()({
     by: 'storage',
     effect: 'read',
-    fields: { range: checkRange },
+    fields: { range: checkKeyRange },
     method: {
       on: 'transaction',
       fields: ([options]) => ({ range: convertListOptions('list', options) }),

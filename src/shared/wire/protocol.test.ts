@@ -8,7 +8,7 @@ import {
 } from '../contract/branch-arguments.ts';
 import { checkDecisions } from '../contract/decisions.ts';
 import { checkCommitCount } from '../contract/history-options.ts';
-import { checkRange } from '../contract/list-options.ts';
+import { checkKeyRange } from '../contract/list-options.ts';
 import { checkReverted } from '../contract/reverted-commits.ts';
 import { checkStatements } from '../contract/sql-statements.ts';
 import { checkMoment, checkStateName } from '../contract/state-name.ts';
@@ -37,7 +37,7 @@ const SAMPLES = new Map<unknown, unknown>([
   [checkReverted, ['a bookmark', 'another']],
   [field.keys, ['a', 'b']],
   [field.entries, [['a', new Uint8Array([0xff, 0x0f, 0x30])]]],
-  [checkRange, { start: new Uint8Array(0), end: null, reverse: false, limit: 5 }],
+  [checkKeyRange, { start: new Uint8Array(0), end: null, reverse: false, limit: 5 }],
   [checkAlarmTime, 1_700_000_000_000],
   [checkBindings, [1, 'x', null, new Uint8Array(1)]],
   [field.rowCount, 100],

@@ -29,7 +29,7 @@ import { checkBindings } from '../contract/bindings.ts';
 import { type CallFlag, checkFlag, checkFlagUrl } from '../contract/call-flag.ts';
 import { checkLabel } from '../contract/commit-label.ts';
 import { LISTED_OBJECTS_MAX } from '../contract/limits.ts';
-import { checkRange } from '../contract/list-options.ts';
+import { checkKeyRange } from '../contract/list-options.ts';
 import type { StorageRead } from '../contract/live.ts';
 import {
   type CallAddress,
@@ -474,7 +474,7 @@ function checkRead(value: unknown): LiveRequest {
     case 'get':
       return { op: 'get', keys: field.keys('keys', fields.keys, 'live') };
     case 'list':
-      return { op: 'list', range: checkRange('range', fields.range, 'live') };
+      return { op: 'list', range: checkKeyRange('range', fields.range, 'live') };
     case 'query': {
       const bindings = checkBindings('bindings', fields.bindings, 'live');
       return { op: 'query', query: checkString('query', fields.query), bindings };

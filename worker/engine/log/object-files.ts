@@ -117,8 +117,7 @@ export class ObjectFiles {
     options: Partial<RecoveryOptions> = {},
   ): Promise<ObjectFiles> {
     const giveBack = await directory.reserveFiles?.(OPENING_FILES);
-    let files: ObjectFiles | undefined;
-    // An opening deletes no history.
+    let files: ObjectFiles | undefined; // set after recovery, which deletes no history
     const owner: PagesOwner = { makeRoom: () => (files === undefined ? false : files.#makeRoom()) };
     try {
       const sizes = {
@@ -587,15 +586,11 @@ export class ObjectFiles {
     this.#log.growAhead();
   }
 
-  /** Deletes history on a full disk; returns false if there was no room within this call. */
+  /** Deletes history on a full disk, unless a restore needs it; returns false if there was no room within this call. */
   #makeRoom(): boolean {
-    return this.#track(runFlushing(this.#giveUpHistory())) === true;
-  }
-
-  /** Deletes history unless a restore needs it. */
-  *#giveUpHistory(): Flushing<boolean> {
     if (this.#restore.isShown || this.#restore.targets.length > 0) return false;
-    return yield* this.#pages.giveUpHistory(() => this.#closed !== undefined || this.needsFlush);
+    const isBusy = () => this.#closed !== undefined || this.needsFlush;
+    return this.#track(runFlushing(this.#pages.giveUpHistory(isBusy))) === true;
   }
 }
 

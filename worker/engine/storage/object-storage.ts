@@ -37,6 +37,7 @@ import type { MergeTarget } from './merge.ts';
 import { Metadata } from './metadata.ts';
 import type { OpenDatabase } from './moment.ts';
 import { Past } from './past.ts';
+import { rememberSection } from './remembered-section.ts';
 import {
   deleteAllDeletesAlarm,
   type StorageEnvironment,
@@ -164,7 +165,11 @@ export class ObjectStorage {
     this.#transactions.mustBeImplicit('deleteAll()');
     this.#ask();
     if (this.options.backend === 'kv') {
-      this.#deleteAllKeys(write);
+      // The key-value backend has no tables of programs that would have to be deleted.
+      this.#beforeWrite(write)?.addEverything();
+      this.environment.onReplaced?.();
+      this.#kv.clear();
+      if (deleteAllDeletesAlarm(this.options)) this.setAlarm(null, write);
       return;
     }
     this.environment.onReplaced?.();
@@ -294,7 +299,7 @@ export class ObjectStorage {
     const author = this.#authors.as('revert');
     const [newest, ...older] = this.past.runsOf(bookmarks);
     const others = older.map((run) => () => this.past.compareBack(run));
-    const inSection = this.#rememberSection();
+    const inSection = rememberSection(this.environment);
     const comparison = await this.past.compareBack(newest!);
     return inSection(() => this.#makeChanges(comparison, null, author, others));
   }
@@ -307,7 +312,7 @@ export class ObjectStorage {
   ): Promise<MergeResult> {
     this.#mustBeWritable();
     const author = this.#authors.as('merge');
-    const inSection = this.#rememberSection();
+    const inSection = rememberSection(this.environment);
     const comparison = await this.past.compare(from, to);
     return inSection(() => this.#makeChanges(comparison, decisions, author));
   }
@@ -475,12 +480,6 @@ export class ObjectStorage {
     return this.#makeChanges(comparison, given, this.#authors.as('merge'));
   }
 
-  /** Remembers the critical section of the running event; the result runs a later step of the event in it. */
-  #rememberSection(): <T>(step: () => Promise<T>) => Promise<T> {
-    const go = this.environment.continuation();
-    return (step) => new Promise((resolve, reject) => go(() => step().then(resolve, reject)));
-  }
-
   #makeChanges(
     comparison: Comparison,
     given: Decisions | null,
@@ -556,14 +555,6 @@ export class ObjectStorage {
       this.environment.onBroken(error);
       throw error;
     }
-  }
-
-  // Deletes all keys; the key-value backend has no tables of programs that would have to be deleted.
-  #deleteAllKeys(write: Confirmation): void {
-    this.#beforeWrite(write)?.addEverything();
-    this.environment.onReplaced?.();
-    this.#kv.clear();
-    if (deleteAllDeletesAlarm(this.options)) this.setAlarm(null, write);
   }
 
   /** Commits the writes of this turn, and makes the reply wait for all commits so far, because it will name one. */
