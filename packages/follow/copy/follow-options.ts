@@ -40,7 +40,7 @@ export type GivenFollowOptions = Omit<CheckedFollowOptions, 'version'> &
   Pick<FollowOptions, 'version'>;
 
 /** Completes the options of a class. @throws INVALID_ARGUMENT */
-export function checkOptions(name: string, given: FollowTable[string]): GivenFollowOptions {
+export function checkFollowOptions(name: string, given: FollowTable[string]): GivenFollowOptions {
   const options: FollowOptions = typeof given === 'function' ? { url: given } : given;
   const { url, identity, version, connect = openSocket } = options;
   const mustBe = (isRight: boolean, what: string) => {

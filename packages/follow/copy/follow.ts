@@ -16,7 +16,7 @@ import type {
 import { classVersion } from '../protocol/class-version.ts';
 import {
   type CheckedFollowOptions,
-  checkOptions,
+  checkFollowOptions,
   type FollowTable,
   type GivenFollowOptions,
 } from './follow-options.ts';
@@ -49,7 +49,7 @@ const scope = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'remo
  */
 export function follow(table: FollowTable): StartFollowing {
   const options = new Map(
-    Object.entries(table).map(([name, given]) => [name, checkOptions(name, given)]),
+    Object.entries(table).map(([name, given]) => [name, checkFollowOptions(name, given)]),
   );
   return (host, environment) => new HostFollowers(host, environment, options);
 }
