@@ -49,7 +49,7 @@ test.for(["CAST(x'eda080' AS TEXT)", "'\ufffd'"])(
     await connect(server, replica);
     await replica.call('add', ['before']);
     await until(isCurrent(replica));
-    await damage(server, `INSERT INTO _follow_client VALUES (${name}, 'eve', 1, 0, 0, 0)`);
+    await damage(server, `INSERT INTO _follow_client VALUES (${name}, 'eve', 1, 0, 0, 0, NULL)`);
     expect(await server.call('names')).toEqual(['before']);
     await connect(server, replica);
     await replica.call('add', ['after']);
@@ -83,12 +83,11 @@ test('[FOLS5] [FOLS4] the client of a damaged record is refused, and its call do
     socket.addEventListener('close', (event) => end((event as CloseEvent).reason)),
   );
   socket.addEventListener('open', () => {
-    const protocol = { oldest: 1, newest: 1 };
+    const protocol = { oldest: 2, newest: 2 };
     const hello = { kind: 'hello', protocol, client: 'page', position: null, copy: null, ack: 0 };
     socket.send(serialize(hello));
-    socket.send(
-      serialize({ kind: 'call', n: 1, method: 'add', args: ['again'], again: true, ack: 0 }),
-    );
+    const call = { kind: 'call', n: 1, mark: 1, method: 'add', again: true, ack: 0 };
+    socket.send(serialize({ ...call, args: serialize(['again']) }));
   });
   expect(await closed).toBe('CLIENT_TAKEN');
   expect(await server.call('names')).toEqual(['mine']);

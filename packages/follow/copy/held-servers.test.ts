@@ -74,10 +74,10 @@ test.for(HOLDING)(
       copy: null,
       ack: 0,
     };
-    const call = { kind: 'call', method: 'keep', again: false, ack: 0 };
+    const call = { kind: 'call', mark: 1, method: 'keep', again: false, ack: 0 };
     socket.send(serialize({ kind: 'hello', ...hello }));
-    socket.send(serialize({ ...call, n: 1, args: [value] }));
-    socket.send(serialize({ ...call, n: 2, args: ['honest'] }));
+    socket.send(serialize({ ...call, n: 1, args: serialize([value]) }));
+    socket.send(serialize({ ...call, n: 2, args: serialize(['honest']) }));
     await answered;
     expect(answers()).toMatchObject([
       [1, { kind: 'error', error: { code: 'INVALID_ARGUMENT' } }],

@@ -100,7 +100,7 @@ function connect(server: FollowedServer, replica: Replica, answers: boolean): vo
 }
 
 test.for([true, false])(
-  '[FOLS13] a call whose answer was lost is answered and not run again, though another caller has deleted everything; the object restarts: %s',
+  '[FOLS13] a call whose answer was lost, and deleted by another caller with everything, is OUTCOME_LOST and not run again; the object restarts: %s',
   async (restarts) => {
     const server = await serverOf();
     const { replica, outcomes } = await copyOf();
@@ -114,14 +114,14 @@ test.for([true, false])(
     server.drop();
     connect(server, replica, true);
     await until(() => replica.state.pending === 0);
-    expect([...outcomes.values()]).toEqual([{ kind: 'value', value: 2 }]);
+    expect([...outcomes.values()]).toEqual([{ kind: 'failed', code: 'OUTCOME_LOST' }]);
     expect(await server.call('names')).toEqual(['after']);
     await replica.close();
   },
 );
 
 test.for([true, false])(
-  '[FOLS13] a call that deletes everything, and whose answer was lost, is answered and not run again; the object restarts: %s',
+  '[FOLS13] a call that deletes everything, and whose answer was lost, is answered and not run again; the one before is OUTCOME_LOST; the object restarts: %s',
   async (restarts) => {
     const server = await serverOf();
     const { replica, outcomes } = await copyOf();
@@ -135,7 +135,7 @@ test.for([true, false])(
     connect(server, replica, true);
     await until(() => replica.state.pending === 0);
     expect([...outcomes.values()]).toEqual([
-      { kind: 'value', value: 1 },
+      { kind: 'failed', code: 'OUTCOME_LOST' },
       { kind: 'value', value: 'emptied' },
     ]);
     expect(await server.call('names')).toEqual(['emptied', 'theirs']);

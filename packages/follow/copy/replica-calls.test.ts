@@ -78,7 +78,7 @@ describe('a replica', () => {
     await server.call('clear');
     await until(async () => ((await namesIn(replica)) as string[]).length === 0);
     expect(await replica.retry(1)).toEqual({ n: 2, answer: null });
-    await until(isCurrent(replica));
+    await until(() => replica.state.state === 'outdated');
     expect(replica.state.refused).toBe(0);
     expect(await server.call('names')).toEqual(['same']);
     await replica.close();

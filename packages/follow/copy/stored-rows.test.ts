@@ -24,7 +24,7 @@ class Room extends DurableObject {
   constructor(ctx: never, env: never) {
     super(ctx, env);
     const storage = this.ctx.storage as unknown as DurableObjectStorage;
-    records = new ClientRecords(storage);
+    records = new ClientRecords(storage, () => (stored) => stored);
     capture = new Capture(storage, { life, notesMax: 30, onWrite() {} });
     this.ctx.storage.sql.exec(
       'CREATE TABLE IF NOT EXISTS item (id INTEGER PRIMARY KEY, name TEXT UNIQUE); ' +
@@ -123,10 +123,9 @@ function answerBegunCalls(): Promise<void> {
     for (const [name, record] of records.recordsWithUnansweredCall()) {
       const last = record.last + 1;
       const outcome = { kind: 'failed', code: 'CALL_INTERRUPTED' } as const;
-      const outcomes = [...record.outcomes, [last, outcome] as const];
-      records.store(name, { ...record, last, attempts: 0, outcomes });
+      records.store(name, { ...record, last, attempts: 0 }, outcome);
       expect(records.get(name)!.record).toMatchObject({ last, started: last });
-      expect(records.outcomesAfter(name, last - 1)).toEqual([[last, outcome]]);
+      expect(records.outcomes({ client: name, told: last - 1, last })).toEqual([[last, outcome]]);
     }
     expect(records.recordsWithUnansweredCall().size).toBe(0);
   });

@@ -88,7 +88,7 @@ export type FollowServerEffect =
   | { readonly kind: 'run'; readonly client: string; readonly call: FollowedCallMessage }
   | { readonly kind: 'send'; readonly connection: number; readonly message: MessageToFollower }
   /** Sends outcomes alone. The caller delivers `sent` for this effect and the next two. */
-  | ({ readonly kind: 'sendEnded'; readonly connection: number } & Answers)
+  | ({ readonly kind: 'sendEnded'; readonly connection: number } & ClientAnswers)
   /**
    * Sends a cut: the present content of everything that was written after `since`. It applies to a base at `since`, or,
    * if `parts` is a number, to that many parts of a snapshot that began at `since`. If it is too large, the caller delivers
@@ -100,7 +100,7 @@ export type FollowServerEffect =
       readonly since: Position;
       readonly parts: number | null;
       readonly to: Position;
-    } & Answers)
+    } & ClientAnswers)
   /** Reads and sends the part of a snapshot after the first `parts` ones. After the last part, delivers `next` itself. */
   | {
       readonly kind: 'sendPart';
@@ -114,7 +114,7 @@ export type FollowServerEffect =
   | { readonly kind: 'close'; readonly connection: number; readonly reason: CloseReason };
 
 /** The stored outcomes of a client's calls after `told`, up to `last`, which a message brings. */
-export interface Answers {
+export interface ClientAnswers {
   readonly client: string;
   readonly told: number;
   readonly last: number;

@@ -33,7 +33,7 @@ import {
   type Transition,
 } from './messages.ts';
 import type {
-  Answers,
+  ClientAnswers,
   CloseReason,
   CopyLives,
   FollowServerEffect,
@@ -57,7 +57,7 @@ export const ATTEMPTS_MAX = 3;
 
 // The bounds of memory (our choice: an instance of workerd has 128 MB).
 /** A client's next call does not begin while its unacknowledged outcomes have this many bytes. */
-export const OUTCOME_BYTES_MAX = 2 ** 20;
+export const UNACKNOWLEDGED_BYTES_MAX = 2 ** 20;
 /** A follower that sends no more than it may has fewer bytes waiting: besides arguments, a message has a method's name. */
 export const WAITING_BYTES_MAX = 2 * CALL_BYTES_IN_FLIGHT_MAX + CALLS_IN_FLIGHT_MAX * 4096;
 /** Beyond this, the client with the most waiting bytes loses its calls, which its follower sends again. */
@@ -372,7 +372,7 @@ class StepBuilder {
   }
 
   /** Returns the outcomes after `told`, and marks the connection as up to date. */
-  #takeAnswers(connection: number, client: string, told: number): Answers {
+  #takeAnswers(connection: number, client: string, told: number): ClientAnswers {
     const { last } = this.#clients.get(client)!.record;
     const known = this.#connections.get(connection)!;
     this.#connections.set(connection, { ...known, sent: this.#head, told: last });
@@ -397,7 +397,7 @@ class StepBuilder {
   #beginNextCall(client: string): boolean {
     const { record, run, waiting } = this.#clients.get(client)!;
     const [next, ...rest] = waiting;
-    const isFull = sumOf(record.outcomeBytes, (bytes) => bytes) >= OUTCOME_BYTES_MAX;
+    const isFull = sumOf(record.outcomeBytes, (bytes) => bytes) >= UNACKNOWLEDGED_BYTES_MAX;
     if (run.kind !== 'idle' || next === undefined || isFull) return false;
     const call = next.message;
     this.#setWaiting(client, rest);

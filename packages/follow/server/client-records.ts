@@ -15,7 +15,7 @@
 import type { DurableObjectStorage, SqlStorageValue } from '@ctx-storage/core/storage';
 import { deserialize, serialize } from '@ctx-storage/core/values';
 import { CALL_FAILURES, type FollowedOutcome, type NumberedOutcome } from '../protocol/messages.ts';
-import type { Answers } from '../protocol/server-events.ts';
+import type { ClientAnswers } from '../protocol/server-events.ts';
 import type { ClientRecord } from '../protocol/server-state.ts';
 import { OUTCOME_BYTES_MAX } from './outcome.ts';
 
@@ -106,7 +106,7 @@ export class ClientRecords {
   }
 
   /** Returns the stored outcomes of a client's calls after `told`, up to `last`, without those that are lost. */
-  outcomes({ client, told, last }: Answers): NumberedOutcome[] {
+  outcomes({ client, told, last }: ClientAnswers): NumberedOutcome[] {
     const outcomes: NumberedOutcome[] = [];
     for (const { n, outcome } of this.#rows(`SELECT n, outcome ${OUTCOMES}`, client, told, last)) {
       const found = isCount(n) ? outcomeFrom(outcome!) : null;

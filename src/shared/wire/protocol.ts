@@ -138,10 +138,7 @@ export type ObjectOutcome = Outcome<Payload> & {
   readonly followed?: number;
   /** The instance that the stub met was reset; the error is the reason. */
   readonly isBroken?: boolean;
-  /**
-   * The number of the reset that ended the call. The page sends it as `heard` with later calls: calls that it sent
-   * before end with the reset, too.
-   */
+  /** The number of the reset that ended the call. Calls that the page sent before, by their `heard`, end with it, too. */
   readonly reset?: number;
   /** The error is the caller's own, not one of the object. */
   readonly isOwn?: boolean;

@@ -573,8 +573,7 @@ export class ObjectStorage {
     const { notes } = this.accesses;
     notes?.committed();
     this.#commits.committed({ isAwaited: notes !== undefined }); // Live reads wait for the flush.
-    // The flush of the commit has failed, and the database is closed.
-    if (this.#broken !== undefined) return;
+    if (this.#broken !== undefined) return; // The flush has failed, and the database is closed.
     if (this.#alarmChanged) {
       this.#alarmChanged = false;
       this.environment.onAlarm(this.#alarm.storedMs);

@@ -60,9 +60,8 @@ export interface ForkRequest {
 }
 
 /** A branch that is not kept. */
-interface Temporary
-  extends Omit<KeptBranch, 'isLeaving' | 'isStored'>,
-    Pick<ForkRequest, 'prepare'> {
+type NotKept = Omit<KeptBranch, 'isLeaving' | 'isStored'> & Pick<ForkRequest, 'prepare'>;
+interface Temporary extends NotKept {
   readonly files: ScratchDirectory;
   /** How many sessions use it; null: none has yet. */
   holders: number | null;
@@ -365,8 +364,7 @@ export class Branches {
     this.#isClosed = true;
     const temporary = [...this.#temporary.values()].flatMap((branches) => [...branches.values()]);
     this.#temporary.clear();
-    // The next host removes files that cannot be removed now.
-    const ended = temporary.map(({ files }) => files.end());
+    const ended = temporary.map(({ files }) => files.end()); // The next host removes what stays.
     await Promise.allSettled([...ended, ...this.#leaving]);
   }
 
@@ -395,9 +393,7 @@ export class Branches {
     const { address } = origin;
     const isTemporary = this.#find(address) !== undefined;
     if (isKept && isTemporary) {
-      throw invalidFork(
-        'a branch of a branch that is not kept cannot be kept; keep its origin too.',
-      );
+      throw invalidFork('a branch of a branch that is not kept cannot be kept: keep its origin.');
     }
     if ((address.branch?.length ?? 0) >= BRANCH_DEPTH_MAX) {
       throw invalidFork(`branches nest at most ${BRANCH_DEPTH_MAX} deep.`);
@@ -484,10 +480,7 @@ export class Branches {
     }
   }
 
-  /**
-   * Returns the ids of the kept branches of an object without an instance. If its list is damaged, the names of the
-   * folders are the ids. @throws IO
-   */
+  /** Returns the ids of the kept branches of an object without an instance, from folders if its list is damaged. @throws IO */
   async #keptIds(originKey: string): Promise<Iterable<string>> {
     const { medium } = this.#environment;
     const directory = await medium.directory(originKey);

@@ -79,10 +79,7 @@ export class ObjectHost {
   readonly kept: KeptResults | undefined;
   readonly #openFiles: OpenFiles;
   readonly #crowding: Crowding;
-  /**
-   * The objects that follow an object on a server; their class runs only on branches of them. Set before the first
-   * object is used.
-   */
+  /** The objects that follow one on a server; their class runs only on branches. Set before the first object is used. */
   followers: Followers = NO_FOLLOWERS;
   /** Objects whose files are gone, and of which listeners were told. */
   readonly #missing = new Set<string>();
@@ -155,9 +152,8 @@ export class ObjectHost {
       makeRoom: () => this.followers.makeRoom(),
       closing: () => this.instances.closing().reduce((sum, key) => sum + medium.openOf(key), 0),
     });
-    this.kept = environment.makeKept?.((address) =>
-      this.notices.tell({ type: 'keepfailed', address }),
-    );
+    const failed = (address: ObjectAddress) => this.notices.tell({ type: 'keepfailed', address });
+    this.kept = environment.makeKept?.(failed);
     this.alarms = new ObjectAlarms(this.#environment, (address) => this.instance(address));
   }
 
@@ -487,8 +483,7 @@ export class ObjectHost {
 
   /** The files of an object that was stored are gone. It is told once a host; opening has created new ones. */
   async #miss(key: string, address: ObjectAddress): Promise<void> {
-    // If the removal fails, empty files stay, which have the same meaning as none.
-    await this.#environment.medium.remove(key).catch(() => {});
+    await this.#environment.medium.remove(key).catch(() => {}); // Empty files that stay mean the same as none.
     if (address.branch !== undefined || this.#missing.has(key)) return;
     this.#missing.add(key);
     this.notices.tell({ type: 'objectmissing', address });
@@ -548,9 +543,7 @@ export class ObjectHost {
 
   #evict(key: string, instance: ObjectInstance): void {
     if (instance.startup !== undefined && this.#sockets.get(key)?.isEmpty === false) {
-      // A message of a socket could not start the object again. Count this as a use, so that the object is looked at
-      // again later.
-      instance.retain()();
+      instance.retain()(); // A socket's message could not start it again: as a use, it is looked at again later.
       return;
     }
     const reason = storageError('OBJECT_RESET', 'The object was closed while idle.');

@@ -105,7 +105,7 @@ test('[BRANCH5] [BRANCH13] a fork that is refused names the limit, or what is mi
   const temporary = await fork();
   for (const [make, message] of [
     [() => fork({ isKept: true }), /a branch that is kept needs a name/],
-    [() => fork({ name: 'x' }, temporary), /keep its origin too/],
+    [() => fork({ name: 'x' }, temporary), /keep its origin/],
   ] as const) {
     await expect(make()).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',

@@ -15,7 +15,7 @@ import type {
 } from '../messages.ts';
 import { openFollowServer, stepFollowServer } from '../server.ts';
 import type {
-  Answers,
+  ClientAnswers,
   CopyLives,
   FollowServerEffect,
   FollowServerEvent,
@@ -271,7 +271,10 @@ function departureOf(
   return { connection, message: { kind: 'cut', onto, to, ...answers, changes, receipt: null } };
 }
 
-function outcomesOf({ clients }: Storage, { client, told, last }: Answers): NumberedOutcome[] {
+function outcomesOf(
+  { clients }: Storage,
+  { client, told, last }: ClientAnswers,
+): NumberedOutcome[] {
   const stored = clients.get(client)?.outcomes ?? [];
   return stored.filter(([n]) => n > told && n <= last);
 }
