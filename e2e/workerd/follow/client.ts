@@ -93,7 +93,9 @@ export class FollowClient {
     if (message.kind === 'part' || message.kind === 'cut') this.#apply(message.changes);
     if (message.kind === 'cut') this.position = message.to;
     if (message.kind === 'part' && message.copy.next !== null) {
-      this.say({ kind: 'next', copy: message.copy });
+      this.say({ kind: 'next', copy: message.copy, receipt: message.receipt });
+    } else if ('receipt' in message && message.receipt !== null) {
+      this.say({ kind: 'ack', ack: this.#ack, receipt: message.receipt });
     }
     return message;
   }
@@ -150,7 +152,8 @@ export class FollowClient {
   }
 
   call(n: number, method: string, args: unknown, again = false): void {
-    this.say({ kind: 'call', n, method, args, again, ack: this.#ack });
+    const call = { kind: 'call', n, mark: n, method, args: serialize(args) };
+    this.say({ ...call, again, ack: this.#ack });
   }
 
   /** Outcomes up to it are recorded. */

@@ -522,7 +522,7 @@ export function testFollowers(start: () => Promise<Rooms>): void {
   test('[FOLS10] a part that is not due closes the connection with 4015 NOT_COPYING', async () => {
     const client = await follow('A');
     await client.nextOf('cut');
-    client.say({ kind: 'next', copy: { ...NOWHERE, parts: 1, next: null } });
+    client.say({ kind: 'next', copy: { ...NOWHERE, parts: 1, next: null }, receipt: null });
     expect(await client.closed).toEqual([4015, 'NOT_COPYING']);
   });
 

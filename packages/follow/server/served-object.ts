@@ -27,6 +27,7 @@ import {
 import {
   type CopyMark,
   type CutBase,
+  commonProtocol,
   type FollowedCallMessage,
   type FollowedOutcome,
   type HelloMessage,
@@ -233,6 +234,12 @@ export class ServedObject {
 
   #hello({ number, identity }: Exclude<FollowerSocket, { kind: 'closed' }>, message: HelloMessage) {
     const { client, position } = message;
+    const connection = number;
+    if (commonProtocol(message.protocol) === null) {
+      // The rest of the message belongs to another version. The protocol rejects it.
+      const facts = { record: null, lifeAtPosition: null, copyLives: null, canSnapshot: false };
+      return this.#deliver({ kind: 'hello', connection, message, ...facts });
+    }
     const known = this.#records.get(client);
     const mark = this.#identities.markOf(identity);
     if (known === null) this.#records.add(client, mark);
@@ -243,7 +250,7 @@ export class ServedObject {
     const copyLives = this.#copyLives(message.copy);
     const canSnapshot = this.#canSnapshot;
     const facts = { record, lifeAtPosition, copyLives, canSnapshot };
-    this.#deliver({ kind: 'hello', connection: number, message, ...facts });
+    this.#deliver({ kind: 'hello', connection, message, ...facts });
   }
 
   get #canSnapshot(): boolean {

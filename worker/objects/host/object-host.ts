@@ -259,12 +259,10 @@ export class ObjectHost {
     return this.#at(address, (found) => this.instances.reset(addressKey(found), reason));
   }
 
-  /**
-   * Ends the object's instance after its last write is durable; calls under way reject. `breaksSockets`: the sockets
-   * that would outlive it, too. @throws IO, DISK_FULL
-   */
+  /** Ends the instance once its last write is durable; calls under way reject, and sockets with `breaksSockets`. @throws IO, DISK_FULL */
   async evict(address: ObjectAddress, breaksSockets = false): Promise<void> {
-    const key = addressKey(await this.located(address));
+    const at = this.located(address);
+    const key = addressKey(at instanceof Promise ? await at : at);
     if (breaksSockets) this.#sockets.get(key)?.reset();
     if (!this.instances.has(key)) return;
     const reason = storageError('OBJECT_RESET', 'The object was evicted.');
