@@ -10,7 +10,6 @@ import type {
   Followers,
   HostEnvironment,
   ObjectHost,
-  ObjectInstance,
   StartFollowing,
 } from '@ctx-storage/worker/objects';
 import { classVersion } from '../protocol/class-version.ts';
@@ -159,15 +158,6 @@ class HostFollowers implements Followers {
     if (!(found instanceof IdentifiedObject)) return undefined;
     const located = found.located();
     return branch === undefined ? located : located.then((copy) => ({ ...copy, branch }));
-  }
-
-  /** Gives the state of a forecast the identity of its copy, as the server gives it to a call. */
-  opened({ address, state }: ObjectInstance): void {
-    const { copy, branch, ...own } = address;
-    if (copy === undefined || branch === undefined) return;
-    const found = this.find(own);
-    if (!(found instanceof IdentifiedObject)) return;
-    Object.defineProperty(state, 'caller', { value: found.identityOf(copy), configurable: true });
   }
 
   /** The copies that were used. */

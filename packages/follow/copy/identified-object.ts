@@ -75,12 +75,6 @@ export class IdentifiedObject implements FollowedObject {
     return this.#found?.object;
   }
 
-  /** Returns the identity whose copy is used, if it has this digest. */
-  identityOf(digest: string): string | undefined {
-    const identity = this.#found?.identity;
-    return identity?.digest === digest ? identity.text : undefined;
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.present?.close();

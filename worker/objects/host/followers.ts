@@ -5,7 +5,6 @@
 
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import type { FollowAsk } from '../../../src/shared/wire/follow-asks.ts';
-import type { ObjectInstance } from '../instance/object-instance.ts';
 
 /** The result of a call of a following object. */
 export interface FollowedResult {
@@ -39,8 +38,6 @@ export interface Followers {
    * other objects, and for an address that names a copy.
    */
   copyOf?(address: ObjectAddress): Promise<ObjectAddress> | undefined;
-  /** Must be called for each instance that the host makes. */
-  opened?(instance: ObjectInstance): void;
   /** Closes the files of a following object that nobody uses, if there is one, because other objects need files. */
   makeRoom(): void;
   /** Closes all connections and copies. Queued calls stay stored. */

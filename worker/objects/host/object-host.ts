@@ -136,10 +136,7 @@ export class ObjectHost {
     this.#notes = new CatalogNotes(environment.catalog);
     this.instances = new Instances({
       make: (key, address, startup) => this.#make(key, address, startup),
-      opened: (instance) => {
-        this.alarms.opened(instance);
-        this.followers.opened?.(instance);
-      },
+      opened: (instance) => this.alarms.opened(instance),
       close: (key, instance, reason) => this.#close(key, instance, reason),
     });
     const folders = new ListedFolders(this.#environment.medium);
