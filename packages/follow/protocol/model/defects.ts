@@ -108,6 +108,21 @@ export const DEFECTS: Readonly<Record<string, Defects>> = {
     followerEvent: (event, connection) =>
       event.kind === 'received' && connection !== null ? { ...event, connection } : event,
   },
+  'marks of calls not compared': {
+    followerEvent: (event) =>
+      event.kind === 'received' && event.message.kind === 'welcome'
+        ? { ...event, message: { ...event.message, received: { n: 0, mark: null } } }
+        : event,
+  },
+  'numbers of calls compared, and their marks not': {
+    followerEvent: (event) =>
+      event.kind === 'received' && event.message.kind === 'welcome'
+        ? {
+            ...event,
+            message: { ...event.message, received: { ...event.message.received, mark: null } },
+          }
+        : event,
+  },
   'refusal deleted before it is recorded': {
     followerEffects: (effects) =>
       effects.flatMap((effect): FollowerEffect[] =>

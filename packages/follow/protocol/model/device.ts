@@ -41,6 +41,8 @@ export interface App {
   readonly dismissed: readonly string[];
   /** The refusals whose dismissal is not flushed, so that a crash may undo it. */
   readonly dismissing: readonly string[];
+  /** True if the files of the device are those of an earlier time. */
+  readonly isTakenBack: boolean;
 }
 
 /** While the effects of an event are performed, `core` is still the protocol's state before the event. */
@@ -81,6 +83,7 @@ const NEW_APP: App = {
   shown: [],
   dismissed: [],
   dismissing: [],
+  isTakenBack: false,
 };
 
 export function newDevice(client: string): Device {
@@ -97,6 +100,13 @@ export function afterCrash(
   // A dismissal that was not flushed may outlive the crash.
   const dismissed = app.dismissing.filter((tag) => !isKept(tag)).reduce(withTag, app.dismissed);
   return open(core.client, base, queue, staged, { ...app, dismissed, shown: [], dismissing: [] });
+}
+
+/** Returns a device whose flushed files are those of an earlier time; the app goes on with its next calls. */
+export function withFilesOf(copied: Device, { core, app }: Device): Device {
+  const [base, queue] = [copied.base[0]!, copied.queue[0]!];
+  const then = { ...copied.app, shown: [], dismissing: [], isTakenBack: true };
+  return open(core.client, base, queue, copied.staged, { ...then, made: app.made });
 }
 
 function open(
@@ -208,7 +218,9 @@ export function perform(device: Device, effect: FollowerEffect): Device {
     case 'settle': {
       const call = device.core.queue.calls.find(({ n }) => n === effect.n)!;
       const end = outcomeInWords(effect.outcome);
-      if (!ALLOWED_OUTCOMES[call.method as CallKind].includes(end)) {
+      // A call that is in the older files may have been answered and acknowledged before.
+      const isLost = end === 'OUTCOME_LOST' && app.isTakenBack;
+      if (!isLost && !ALLOWED_OUTCOMES[call.method as CallKind].includes(end)) {
         throw new Broken(`${tagOf(call)} (${call.method}) ends with ${end}`);
       }
       if (device.queue.some(({ calls }) => calls.some(({ n }) => n === effect.n))) {

@@ -119,7 +119,8 @@ class Explorer {
     while (!isSettled(world, idle)) {
       world = this.#normalized(stepsOf(world, idle, turns)[0]!.next());
     }
-    return { ...world, faults, ghost: { notesBeforeRestore: [], commits: [world.cloud.storage] } };
+    const ghost = { notesBeforeRestore: [], commits: [world.cloud.storage], copied: null };
+    return { ...world, faults, ghost };
   }
 
   /** Checks a state if it is new, and returns its number. */

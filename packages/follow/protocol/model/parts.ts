@@ -123,9 +123,12 @@ export class Parts {
   }
 
   #numberOfOtherState({ late, faults, ghost }: OtherState): number {
-    const { notesBeforeRestore, commits } = ghost;
+    const { notesBeforeRestore, commits, copied } = ghost;
+    const copiedName = () =>
+      copied === null ? '' : `${copied.client}${nameOf(this.#numberOfDevice(copied.device))}`;
     const history = this.#numberOfPart(ghost, 'ghost', () =>
       [
+        copiedName(),
         this.#nameOfPart(notesBeforeRestore),
         ...commits.map((commit) => nameOf(this.#numberOfStorage(commit))),
       ].join(''),

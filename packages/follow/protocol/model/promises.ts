@@ -48,10 +48,13 @@ export function isSettled({ devices, cloud, wires, late }: World, scenario: Scen
 
 function isDeviceSettled(device: Device, { storage }: Cloud, { calls }: Scenario): boolean {
   const { core, app } = device;
+  const { link } = core;
+  const isBehind = link.kind === 'stopped' && link.reason === 'QUEUE_BEHIND';
+  if (isBehind && app.isTakenBack) return true;
   const ownCalls = calls.filter(({ by }) => by === core.client);
   return (
     app.made === ownCalls.length &&
-    core.link.kind === 'current' &&
+    link.kind === 'current' &&
     queueOf(device).calls.length === 0 &&
     baseOf(device).rows.length === storage.notes.length &&
     device.forecast.length === storage.notes.length

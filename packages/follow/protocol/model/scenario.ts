@@ -46,6 +46,8 @@ export interface FaultBudget {
   readonly repeats: number;
   /** A message of a lost connection reaches a device after the next connection was made. */
   readonly late: number;
+  /** The files of a device are copied, and later take the place of those of then: a profile comes back from a backup. */
+  readonly copies: number;
   /** The app dismisses a refusal. This is not a fault, but like a fault it may happen or not. */
   readonly dismissals: number;
 }
@@ -68,6 +70,7 @@ export const NO_FAULTS: FaultBudget = {
   losses: 0,
   repeats: 0,
   late: 0,
+  copies: 0,
   dismissals: 0,
 };
 

@@ -9,7 +9,7 @@
 import type { FollowerEvent } from '../follower.ts';
 import type { CloudEvent, Storage } from './cloud.ts';
 import type { Defects } from './defects.ts';
-import { Broken } from './device.ts';
+import { Broken, withFilesOf } from './device.ts';
 import type { Scenario } from './scenario.ts';
 import type { CloudTurn, Crash, Turns } from './turns.ts';
 import { messageInWords } from './words.ts';
@@ -64,6 +64,16 @@ interface StepOfDevice {
   readonly kind?: ModelStep['kind'];
 }
 
+/** Closes the device's end of its connections, because its process has ended. */
+function withClosedEnd(world: World, client: ClientIndex): World {
+  const wires = world.wires.map((wire) =>
+    wire.client === client && wire.isOpenAtDevice
+      ? { ...wire, isCut: true, isOpenAtDevice: false, down: [] }
+      : wire,
+  );
+  return { ...world, wires };
+}
+
 class Steps {
   readonly #world: World;
   readonly #scenario: Scenario;
@@ -90,10 +100,12 @@ class Steps {
 
   /** True if none of the remaining faults can reach the device or its connection. */
   #isFaultFree(client: ClientIndex): boolean {
-    const { crashes, losses, repeats, late, restarts, restores, dismissals } = this.#world.faults;
+    const { crashes, losses, repeats, late, copies, restarts, restores, dismissals } =
+      this.#world.faults;
     const isServerSafe =
       restarts + restores === 0 && this.#scenario.calls.every(({ kind }) => kind !== 'fatal');
-    const isReached = canFaultsHit(this.#scenario, client) && crashes + losses + repeats + late > 0;
+    const isReached =
+      canFaultsHit(this.#scenario, client) && crashes + losses + repeats + late + copies > 0;
     return isServerSafe && !isReached && dismissals === 0;
   }
 
@@ -155,9 +167,37 @@ class Steps {
         },
       );
     }
+    this.#addCopies(client);
     if (!this.#canCrash(client)) return;
     for (const crash of this.#turns.crashesBetweenEvents(world.devices[client])) {
       this.#addCrash(client, world, crash, () => `${name} crashes`);
+    }
+  }
+
+  /** Adds that the files of a device are copied, and that the copy takes their place. */
+  #addCopies(client: ClientIndex): void {
+    const world = this.#world;
+    const { copied } = world.ghost;
+    const name = CLIENTS[client];
+    if (world.faults.copies === 0 || !canFaultsHit(this.#scenario, client)) return;
+    if (copied === null) {
+      const ghost = { ...world.ghost, copied: { client, device: world.devices[client] } };
+      this.#steps.push({
+        name: () => `the files of ${name} are copied`,
+        kind: 'free',
+        next: () => ({ ...world, ghost }),
+      });
+    } else if (copied.client === client) {
+      this.#steps.push({
+        name: () => `${name} gets its copied files back`,
+        kind: 'fault',
+        next: () => {
+          const device = withFilesOf(copied.device, world.devices[client]);
+          const after = withClosedEnd(withDevice(world, client, device), client);
+          const ghost = { ...after.ghost, copied: null };
+          return { ...after, ghost, faults: withOneFaultLess(after.faults, 'copies') };
+        },
+      });
     }
   }
 
@@ -239,13 +279,9 @@ class Steps {
       name: () => name() + inWords(),
       kind: 'fault',
       next: () => {
-        const after = sent.reduce(sentUp, withDevice(prepare(world), client, device));
-        const wires = after.wires.map((wire) =>
-          wire.client === client && wire.isOpenAtDevice
-            ? { ...wire, isCut: true, isOpenAtDevice: false, down: [] }
-            : wire,
-        );
-        return { ...after, wires, faults: withOneFaultLess(after.faults, 'crashes') };
+        const sentAll = sent.reduce(sentUp, withDevice(prepare(world), client, device));
+        const after = withClosedEnd(sentAll, client);
+        return { ...after, faults: withOneFaultLess(after.faults, 'crashes') };
       },
     });
   }

@@ -30,6 +30,8 @@ export const SMALL_WALKS: readonly Scenario[] = [
   scenario('A write', { losses: 1, late: 1 }, { isConnected: false, at: 'A' }),
   scenario('B write', { crashes: 1, losses: 1 }, { isConnected: false, at: 'A' }),
   scenario('B write, B write', { restores: 1 }, { isConnected: false }),
+  scenario('A write, A write', { copies: 1 }, { at: 'A' }),
+  scenario('A write, A refused, A write', { copies: 1 }, { at: 'A' }),
 ];
 
 /** The walks of the long tests, which take a minute in total. */
@@ -41,6 +43,7 @@ export const LARGE_WALKS: readonly Scenario[] = [
   scenario('A write, B write', { restores: 1, losses: 1, late: 1 }, { at: 'A' }),
   scenario('A write, B refused', { crashes: 1, losses: 1 }, { isConnected: false, at: 'A' }),
   scenario('B write, B write', { restores: 1, losses: 1 }, { isConnected: false, at: 'A' }),
+  scenario('A write, B write, A write', { copies: 1, losses: 1 }, { at: 'A' }),
 ];
 
 /** The walks of `npm run model:follow`, which take minutes in total. Run it after a change of follower.ts or server.ts. */
@@ -50,6 +53,7 @@ export const LARGEST_WALKS: readonly Scenario[] = [
   scenario('A write, B write, A refused', { losses: 1, repeats: 1, late: 1 }),
   scenario('A write, B write, A write', { restarts: 1, losses: 1, late: 1 }, { at: 'A' }),
   scenario('A write, B write', ALL_FAULTS, { at: 'A' }),
+  scenario('A write, A write', { copies: 1, crashes: 1, restarts: 1 }, { at: 'A' }),
 ];
 
 /** The walks of `npm run model:follow:largest`, which take two and a half hours in total, and 6 GB of memory. */

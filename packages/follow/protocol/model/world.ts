@@ -41,6 +41,13 @@ export interface Ghost {
   readonly commits: readonly Storage[];
   /** The server's notes at the time of the restore, which took some of them back. */
   readonly notesBeforeRestore: readonly string[];
+  /** The device whose files were copied, as it was then; null if none was. */
+  readonly copied: CopiedDevice | null;
+}
+
+export interface CopiedDevice {
+  readonly client: ClientIndex;
+  readonly device: Device;
 }
 
 export interface World {
@@ -60,7 +67,7 @@ export function newWorld(faults: FaultBudget, defects: Defects): World {
     wires: [],
     late: null,
     faults,
-    ghost: { commits: [storage], notesBeforeRestore: [] },
+    ghost: { commits: [storage], notesBeforeRestore: [], copied: null },
   };
 }
 
@@ -85,12 +92,12 @@ export function sentDown(
 
 /** Replaces the server's state, and keeps its commit if a restore may still come. */
 export function withCommit(world: World, cloud: Cloud): World {
-  const { commits, notesBeforeRestore } = world.ghost;
+  const { commits } = world.ghost;
   const isKept = world.faults.restores > 0 && commits.at(-1) !== cloud.storage;
   return {
     ...world,
     cloud,
-    ghost: { notesBeforeRestore, commits: isKept ? [...commits, cloud.storage] : commits },
+    ghost: { ...world.ghost, commits: isKept ? [...commits, cloud.storage] : commits },
   };
 }
 
