@@ -238,10 +238,10 @@ describe('the connection of a copy', () => {
     link.connectNow();
     expect(await timers.run()).toBe(2000);
     expect([sockets.length, sockets[0]!.readyState]).toEqual([2, 3]);
-    link.connectNow(); // The second socket was begun before, and may wait for ever.
+    // The second attempt was begun since the network came back. An event that comes again and again does not end it.
+    for (let i = 0; i < 3; i++) link.connectNow();
     await turn();
-    expect([sockets.length, sockets[1]!.readyState]).toEqual([3, 3]);
-    sockets[2]!.open();
+    expect([sockets.length, sockets[1]!.readyState]).toEqual([2, 0]);
     sockets[1]!.open();
     expect([told, timers.set.length]).toEqual([['connected', 'closed', 'connected'], 1]);
     link.stop();

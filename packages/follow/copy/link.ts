@@ -76,6 +76,8 @@ interface Connected {
   isWatchedClosely: boolean;
   /** True if the server has not answered in time, so that the connection is probably lost. A message ends the doubt. */
   isDoubted: boolean;
+  /** True if the server was asked because the network has come back. */
+  isAsked: boolean;
 }
 
 export class FollowLink {
@@ -86,6 +88,8 @@ export class FollowLink {
   #cancelTimer: () => void = () => {};
   /** How many attempts were made since the last message of a server. */
   #failures = 0;
+  /** True if the present attempt was begun because the network had come back. */
+  #isOnlineAttempt = false;
   /** How many connections this side has closed, because their messages broke the protocol. */
   #hangUps = 0;
   /** Counts the attempts, and so tells whether one was replaced. */
@@ -121,14 +125,18 @@ export class FollowLink {
 
   /**
    * Connects at once, because the network has come back: what was begun before may wait for ever. A connection that seems to
-   * be alive is asked, and replaced if it does not answer in time.
+   * be alive is asked, and replaced if it does not answer in time. A network that comes back again and again does not begin
+   * the same attempt anew each time, which would never end.
    */
   connectNow(): void {
     const state = this.#state;
     if (state.kind === 'stopped') return;
-    const isAlive = state.kind === 'connected' && isOpen(state.socket) && !state.isDoubted;
-    if (isAlive) this.#ask(state, DOUBT_MS, () => this.#replace());
-    else this.#replace();
+    const isConnected = state.kind === 'connected' && isOpen(state.socket);
+    if (isConnected && !state.isDoubted) {
+      if (state.isAsked) return;
+      state.isAsked = true;
+      this.#ask(state, DOUBT_MS, () => this.#replace());
+    } else if (state.kind === 'pausing' || isConnected || !this.#isOnlineAttempt) this.#replace();
   }
 
   /** Asks the server at once if an app listens, because the network may be gone. */
@@ -149,6 +157,7 @@ export class FollowLink {
     if (this.#state.kind === 'connected') this.#state.giveUp();
     this.#cancelTimer();
     this.#failures = 0; // They were of the network before.
+    this.#isOnlineAttempt = true;
     this.#begin();
   }
 
@@ -176,7 +185,7 @@ export class FollowLink {
     };
     const state: Connected = {
       ...{ kind: 'connected', socket, giveUp },
-      ...{ isWatchedClosely: false, isDoubted: false },
+      ...{ isWatchedClosely: false, isDoubted: false, isAsked: false },
     };
     this.#state = state;
     socket.binaryType = 'arraybuffer';
@@ -243,6 +252,7 @@ export class FollowLink {
   #watch(state: Connected): void {
     const wasDoubted = state.isDoubted;
     state.isDoubted = false;
+    state.isAsked = false;
     state.isWatchedClosely = isOpen(state.socket) && this.#environment.isWatched();
     const giveUpLater = () => this.#ask(state, ANSWER_MS, state.giveUp);
     if (state.isWatchedClosely) {
@@ -303,6 +313,7 @@ export class FollowLink {
   }
 
   #retryLater(): void {
+    this.#isOnlineAttempt = false;
     this.#cancelTimer();
     if (this.#isStopped) return;
     const longest = Math.min(PAUSE_MS * 2 ** (this.#failures + this.#hangUps), PAUSE_MS_MAX);

@@ -8,9 +8,12 @@ const DROPPED: ReadonlySet<string> = new Set(['stack', 'cause', 'path', 'dest', 
 const KEPT_APART: ReadonlySet<string> = new Set(['name', 'message']);
 const SIMPLE: ReadonlySet<string> = new Set(['string', 'number', 'boolean']);
 /** A line of a stack: `    at method (file:///srv/server.js:3:14)`. */
-const FRAME = /\n\s+at [^\n]*/g;
-/** A place in a file: an address with the scheme `file:`, or an absolute path with a line and a column. */
-const PLACE = /file:\/\/[^\s'")]+|(?<![\w:/])(?:[A-Za-z]:)?[\\/][^\s'":()]+:\d+:\d+/g;
+const FRAME = /\n[ \t]+at [^\n]*/g;
+/**
+ * A place in a file: an address with the scheme `file:`, or an absolute path with a line and a column. A path begins only
+ * behind a character that none has, so that matching takes linear time.
+ */
+const PLACE = /file:\/\/[^\s'")]+|(?<![^\s'"()])(?:[A-Za-z]:)?[\\/][^\s'":()]+:\d+:\d+/g;
 const NO_PLACE = '(a file)';
 
 /** Returns a copy of an error that shows nothing of the server. @throws errors of its getters */

@@ -45,13 +45,13 @@ export const FIRST_OF_ROOMS: readonly AssertedDefect[] = [
     },
   },
   {
-    name: 'an attempt to connect leaves the timer of the next one',
+    name: 'an attempt to connect goes on after it was replaced',
     scenario: 'a link',
     message: 'a replica has two connections',
     edit: {
       file: 'packages/follow/copy/link.ts',
-      from: '    this.#cancelTimer();\n    this.#begin();',
-      to: '    this.#begin();',
+      from: 'if (this.#isStopped || attempt !== this.#attempts) return',
+      to: 'if (this.#isStopped) return',
     },
   },
 ];
@@ -158,7 +158,7 @@ export const OTHER_DEFECTS: readonly AssertedDefect[] = [
     scenario: 'captured changes',
     message: 'a row has not one value for each column',
     edit: {
-      file: 'packages/follow/capture/capture.ts',
+      file: 'packages/follow/capture/read-changes.ts',
       from: 'else rows.push(cells.slice(notes.length));',
       to: 'else rows.push(cells);',
     },

@@ -5,7 +5,7 @@
 import type { Edit, PutBack } from './defect.ts';
 
 const STORAGE = 'worker/engine/storage/object-storage.ts';
-const COMMITS = 'worker/engine/storage/commits.ts';
+const COMMITS = 'worker/engine/storage/commit-authors.ts';
 const CONTEXT = 'worker/objects/instance/instance-context.ts';
 const GATE = 'worker/objects/io/input-gate.ts';
 
