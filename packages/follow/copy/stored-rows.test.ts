@@ -125,7 +125,9 @@ function answerBegunCalls(): Promise<void> {
       const outcome = { kind: 'failed', code: 'CALL_INTERRUPTED' } as const;
       records.store(name, { ...record, last, attempts: 0 }, outcome);
       expect(records.get(name)!.record).toMatchObject({ last, started: last });
-      expect(records.outcomes({ client: name, told: last - 1, last })).toEqual([[last, outcome]]);
+      expect(records.outcomes({ client: name, told: last - 1, last }).outcomes).toEqual([
+        [last, outcome],
+      ]);
     }
     expect(records.recordsWithUnansweredCall().size).toBe(0);
   });

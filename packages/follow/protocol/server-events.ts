@@ -40,13 +40,7 @@ export type FollowServerEvent = { readonly head: Position } & (
       readonly bytes: number;
     }
   | { readonly kind: 'ack'; readonly connection: number; readonly message: AckMessage }
-  /** A message of this size was sent on a connection, and has asked for this receipt. */
-  | {
-      readonly kind: 'sent';
-      readonly connection: number;
-      readonly bytes: number;
-      readonly receipt: number | null;
-    }
+  | { readonly kind: 'sent'; readonly messages: readonly SentMessage[] }
   /** The changes of a cut were too large for one message, so nothing was sent: the follower gets a snapshot. */
   | { readonly kind: 'cutTooLarge'; readonly connection: number; readonly canSnapshot: boolean }
   | { readonly kind: 'attemptStored'; readonly client: string }
@@ -74,6 +68,13 @@ export type FollowServerEvent = { readonly head: Position } & (
  */
 export type CopyLives = Readonly<Record<'from' | 'at', number | null>>;
 
+/** A message of this size was sent on a connection, and has asked for this receipt. */
+export interface SentMessage {
+  readonly connection: number;
+  readonly bytes: number;
+  readonly receipt: number | null;
+}
+
 export type FollowServerEffect =
   /** Stores the client's record, and the outcome of call `last` if it has just ended; deletes acknowledged outcomes. */
   | {
@@ -87,7 +88,7 @@ export type FollowServerEffect =
   /** Calls the method, and delivers `ended` or `paused`. */
   | { readonly kind: 'run'; readonly client: string; readonly call: FollowedCallMessage }
   | { readonly kind: 'send'; readonly connection: number; readonly message: MessageToFollower }
-  /** Sends outcomes alone. The caller delivers `sent` for this effect and the next two. */
+  /** Sends outcomes alone. The caller delivers `sent` after effects of this kind and the next two. */
   | ({ readonly kind: 'sendEnded'; readonly connection: number } & ClientAnswers)
   /**
    * Sends a cut: the present content of everything that was written after `since`. It applies to a base at `since`, or,

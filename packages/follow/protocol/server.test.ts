@@ -572,7 +572,7 @@ describe('memory', () => {
     bytes,
   });
   const sent = (connection: number, bytes: number, receipt: number | null): FollowServerEvent => ({
-    ...{ kind: 'sent', connection, bytes, receipt, head: HEAD },
+    ...{ kind: 'sent', messages: [{ connection, bytes, receipt }], head: HEAD },
   });
   const acks = (connection: number, receipt: number, ack = 0): FollowServerEvent => ({
     ...{ kind: 'ack', connection, message: { kind: 'ack', ack, receipt }, head: HEAD },

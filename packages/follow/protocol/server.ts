@@ -38,6 +38,7 @@ import type {
   CopyLives,
   FollowServerEffect,
   FollowServerEvent,
+  SentMessage,
 } from './server-events.ts';
 import type {
   ClientRecord,
@@ -103,7 +104,7 @@ export function stepFollowServer(state: FollowServer, event: FollowServerEvent):
       builder.ack(event);
       break;
     case 'sent':
-      builder.sent(event);
+      builder.sent(event.messages);
       break;
     case 'cutTooLarge':
       builder.beginSnapshot(event);
@@ -277,11 +278,14 @@ class StepBuilder {
     this.runNext(client);
   }
 
-  sent({ connection, bytes, receipt }: EventOf<'sent'>): void {
-    const known = this.#connections.get(connection);
-    if (known === undefined) return;
-    this.#connections.set(connection, { ...known, unread: withSent(known.unread, bytes, receipt) });
-    this.#unreadBytes += bytes;
+  sent(messages: readonly SentMessage[]): void {
+    for (const { connection, bytes, receipt } of messages) {
+      const known = this.#connections.get(connection);
+      if (known === undefined) continue;
+      const unread = withSent(known.unread, bytes, receipt);
+      this.#connections.set(connection, { ...known, unread });
+      this.#unreadBytes += bytes;
+    }
     while (this.#unreadBytes > ALL_UNREAD_BYTES_MAX) {
       const [most] = largest(this.#connections, ({ unread }) => unreadBytes(unread));
       this.#close(most, 'NOT_READING');

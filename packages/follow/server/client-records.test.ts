@@ -49,7 +49,7 @@ const answered = (name: string, last: number, acked = 0) =>
     }
   });
 const outcomesAfter = (client: string, told: number) =>
-  records.outcomes({ client, told, last: records.get(client)?.record?.last ?? 0 });
+  records.outcomes({ client, told, last: records.get(client)?.record?.last ?? 0 }).outcomes;
 const sizesOf = (client: string) => records.get(client)?.record?.outcomeBytes ?? [];
 
 describe('[FOLS5] outcomes that are read from storage', () => {

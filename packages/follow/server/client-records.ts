@@ -27,6 +27,12 @@ export type KnownClient =
   | { readonly identity: string; readonly record: ClientRecord }
   | { readonly identity: null; readonly record: null };
 
+/** Outcomes, and the bytes that they take in the storage. */
+export interface StoredOutcomes {
+  readonly outcomes: readonly NumberedOutcome[];
+  readonly bytes: number;
+}
+
 /** SQLite stores a name of these characters exactly as it is. */
 const CLIENT_NAME = /^[\w-]{1,64}$/;
 /** More unacknowledged calls are damage (our choice): no message brings the outcomes of more (protocol/decode.ts). */
@@ -105,14 +111,17 @@ export class ClientRecords {
     return records;
   }
 
-  /** Returns the stored outcomes of a client's calls after `told`, up to `last`, without those that are lost. */
-  outcomes({ client, told, last }: ClientAnswers): NumberedOutcome[] {
+  /** Returns the stored outcomes of a client's calls after `told`, up to `last`, without those that are lost; and their size. */
+  outcomes({ client, told, last }: ClientAnswers): StoredOutcomes {
     const outcomes: NumberedOutcome[] = [];
+    let bytes = 0;
     for (const { n, outcome } of this.#rows(`SELECT n, outcome ${OUTCOMES}`, client, told, last)) {
       const found = isCount(n) ? outcomeFrom(outcome!) : null;
-      if (found !== null) outcomes.push([Number(n), found]);
+      if (found === null) continue;
+      outcomes.push([Number(n), found]);
+      bytes += (outcome as ArrayBuffer).byteLength;
     }
-    return outcomes;
+    return { outcomes, bytes };
   }
 
   /** Adds a new client, whose name belongs from now on to the identity with this mark. */

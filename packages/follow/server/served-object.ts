@@ -41,9 +41,10 @@ import type {
   CopyLives,
   FollowServerEffect,
   FollowServerEvent,
+  SentMessage,
 } from '../protocol/server-events.ts';
-import type { FollowServer } from '../protocol/server-state.ts';
-import { needsReceipt } from '../protocol/unread.ts';
+import type { FollowerConnection, FollowServer } from '../protocol/server-state.ts';
+import { isUnreadFull, needsReceipt } from '../protocol/unread.ts';
 import { checkAuthorized, checkIdentity } from './authorization.ts';
 import type { Caller } from './caller.ts';
 import { ClientRecords } from './client-records.ts';
@@ -52,6 +53,7 @@ import { argumentsOf, decodeFollowerMessage } from './follower-message.ts';
 import { type FollowerSocket, FollowerSockets } from './follower-sockets.ts';
 import { Identities } from './identities.ts';
 import { MessageRate } from './message-rate.ts';
+import { OpenTransactions } from './open-transactions.ts';
 import type { CheckedOptions } from './options.ts';
 import { isOriginAllowed } from './origins.ts';
 import { errorOutcome, valueOutcome } from './outcome.ts';
@@ -75,6 +77,8 @@ export interface ServedEnvironment extends DeadlineEnvironment {
 const CUT_BYTES_MAX = 8 * 2 ** 20;
 /** The messages per second of all connections together (our choice: an object can read that many, and still answer calls). */
 const MESSAGES_PER_SECOND_OF_ALL = 5000;
+/** After this many bytes, what was sent is counted at once, so that it cannot exceed the bounds by more (our choice). */
+const COUNTED_AT_ONCE_BYTES = 2 ** 20;
 /** About how many bytes a message has besides its changes and outcomes, with the frame and the bookkeeping of its socket. */
 const MESSAGE_BYTES = 256;
 
@@ -108,9 +112,10 @@ export class ServedObject {
   #clientInFirstTurn: string | null = null;
   /** True from the first write of a turn until the protocol is told of the change. */
   #isChangeDue = false;
-  #openTransactions = 0;
-  /** The tasks that wait until no transaction is open. */
-  readonly #tasksAfterTransaction: (() => void)[] = [];
+  readonly #transactions: OpenTransactions;
+  /** The messages that were sent and that the protocol has not counted, and their bytes. */
+  readonly #sentMessages: SentMessage[] = [];
+  #sentBytes = 0;
   /** The changes that were encoded last: several followers usually need the same ones. */
   #lastChanges: Readonly<Record<'since' | 'to', Position> & { bytes: Uint8Array | null }> | null =
     null;
@@ -137,7 +142,7 @@ export class ServedObject {
       { ofOne: options.limits.messagesPerSecond, ofAll: MESSAGES_PER_SECOND_OF_ALL },
       environment.now,
     );
-    this.#countTransactions();
+    this.#transactions = new OpenTransactions(ctx.storage, (task) => this.#afterTurn(task));
     // Life 0 belongs to the empty history, so no instance may have it.
     const life = environment.randomUint32() || 1;
     this.#source = environment.capture(ctx.storage, life, () => this.#noteChange());
@@ -362,8 +367,11 @@ export class ServedObject {
     this.#effectsToDo.push(...effects);
     if (this.#isPerforming) return;
     this.#isPerforming = true;
-    for (let due = this.#effectsToDo.shift(); due !== undefined; due = this.#effectsToDo.shift())
-      this.#perform(due);
+    do {
+      for (let due = this.#effectsToDo.shift(); due !== undefined; due = this.#effectsToDo.shift())
+        this.#perform(due);
+      this.#countSent();
+    } while (this.#effectsToDo.length > 0);
     this.#isPerforming = false;
     this.#lastChanges = null;
     this.#source.prune(this.#oldestSent());
@@ -371,11 +379,13 @@ export class ServedObject {
 
   /**
    * Returns the oldest position of a connected follower, after which notes must be kept. Followers that receive a snapshot
-   * do not count, because they can begin it again.
+   * do not count, because they can begin it again; nor do those that do not read, because they could keep notes for ever.
    */
   #oldestSent(): number {
     const connections = [...this.#protocol!.connections.values()];
-    return Math.min(...connections.map(({ sent }) => sent?.id ?? Number.POSITIVE_INFINITY));
+    const isCounted = ({ unread }: FollowerConnection) => !isUnreadFull(unread);
+    const sent = connections.filter(isCounted).map((counted) => counted.sent?.id);
+    return Math.min(...sent.map((id) => id ?? Number.POSITIVE_INFINITY));
   }
 
   #perform(effect: FollowServerEffect) {
@@ -397,6 +407,7 @@ export class ServedObject {
       case 'sendPart':
         return this.#sendPart(effect);
       case 'close':
+        this.#rate.forget(effect.connection);
         return this.#sockets.close(effect.connection, effect.reason);
     }
   }
@@ -406,9 +417,9 @@ export class ServedObject {
   }
 
   #sendEnded({ connection, ...answers }: Effect<'sendEnded'>): void {
-    const outcomes = this.#records.outcomes(answers);
+    const { outcomes, bytes } = this.#records.outcomes(answers);
     const ended = { kind: 'ended', last: answers.last, outcomes } as const;
-    this.#sendCounted(connection, serialize(outcomes).length, (receipt) => ({ ...ended, receipt }));
+    this.#sendCounted(connection, bytes, (receipt) => ({ ...ended, receipt }));
   }
 
   #sendCut({ connection, since, parts, to, ...answers }: Effect<'sendCut'>): void {
@@ -421,22 +432,22 @@ export class ServedObject {
       parts === null
         ? { kind: 'position', position: since }
         : { kind: 'parts', from: since, count: parts };
-    const outcomes = this.#records.outcomes(answers);
+    const { outcomes, bytes } = this.#records.outcomes(answers);
     const cut = { kind: 'cut', onto, to, last: answers.last, outcomes, changes } as const;
-    const bytes = changes.length + serialize(outcomes).length;
-    this.#sendCounted(connection, bytes, (receipt) => ({ ...cut, receipt }));
+    this.#sendCounted(connection, changes.length + bytes, (receipt) => ({ ...cut, receipt }));
   }
 
   /**
-   * Returns the encoded changes between two positions; null if they are too large. Most followers have the same position,
-   * so the last ones are cached.
+   * Returns the encoded changes between two positions; null if they are too large, or the notes of them are forgotten. Most
+   * followers have the same position, so the last ones are cached.
    */
   #changesSince(since: Position, to: Position): Uint8Array | null {
     const known = this.#lastChanges;
     if (known !== null && isSamePosition(known.since, since) && isSamePosition(known.to, to)) {
       return known.bytes;
     }
-    const changes = this.#source.changesSince(since, CUT_BYTES_MAX);
+    const isKept = this.#source.lifeAt(since.id) === since.life;
+    const changes = isKept ? this.#source.changesSince(since, CUT_BYTES_MAX) : null;
     const bytes = changes === null ? null : encodeChanges(changes);
     this.#lastChanges = { since, to, bytes };
     return bytes;
@@ -467,7 +478,16 @@ export class ServedObject {
     const bytes = contentBytes + MESSAGE_BYTES;
     const receipt = needsReceipt(known.unread, bytes) ? this.#randomUint32() : null;
     this.#send(connection, messageWith(receipt));
-    this.#step({ kind: 'sent', connection, bytes, receipt });
+    this.#sentMessages.push({ connection, bytes, receipt });
+    this.#sentBytes += bytes;
+    if (this.#sentBytes >= COUNTED_AT_ONCE_BYTES) this.#countSent();
+  }
+
+  /** Tells the protocol what was sent. An update of many followers is one event, because each event costs time for each. */
+  #countSent(): void {
+    const messages = this.#sentMessages.splice(0);
+    this.#sentBytes = 0;
+    if (messages.length > 0) this.#step({ kind: 'sent', messages });
   }
 
   #run(client: string, { method, args }: FollowedCallMessage) {
@@ -508,7 +528,7 @@ export class ServedObject {
 
   /** Tells the protocol that a client's call has ended, in its first turn or in a later one. */
   #endCall(client: string, outcome: FollowedOutcome): void {
-    if (this.#deferInTransaction(() => this.#endCall(client, outcome))) return;
+    if (this.#transactions.defer(() => this.#endCall(client, outcome))) return;
     if (this.#clientInFirstTurn === client) this.#clientInFirstTurn = null;
     else this.#pauseCall();
     const bytes = serialize(outcome).length;
@@ -535,38 +555,12 @@ export class ServedObject {
   /** Runs the task once this turn is durable and no transaction is open. */
   #afterTurn(task: () => void): void {
     const whenDurable = () => {
-      if (!this.#deferInTransaction(task)) this.#runOrAbort(task);
+      if (!this.#transactions.defer(task)) this.#runOrAbort(task);
     };
     // `sync` is called in a microtask, because a write inside of transactionSync() may not wait. If the turn cannot be
     // stored, the instance ends, and the next one informs the followers.
     const turn = Promise.resolve().then(() => this.#ctx.storage.sync());
     this.#ctx.waitUntil(turn.then(whenDurable, () => {}));
-  }
-
-  /** Defers the task if a `transaction()` is open, whose changes may still be rolled back. Returns true if it did. */
-  #deferInTransaction(task: () => void): boolean {
-    if (this.#openTransactions === 0) return false;
-    this.#tasksAfterTransaction.push(task);
-    return true;
-  }
-
-  #countTransactions(): void {
-    const { storage } = this.#ctx;
-    const transaction = storage.transaction.bind(storage);
-    const ended = () => {
-      if (--this.#openTransactions > 0) return;
-      for (const task of this.#tasksAfterTransaction.splice(0)) this.#afterTurn(task);
-    };
-    const countedTransaction: typeof transaction = (closure) => {
-      this.#openTransactions++;
-      const result = transaction(closure);
-      result.then(ended, ended);
-      return result;
-    };
-    Object.defineProperty(storage, 'transaction', {
-      value: countedTransaction,
-      configurable: true,
-    });
   }
 
   /** Runs the task. If it fails, the instance ends, because the protocol's state may be ahead of the storage. */
