@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
+import { deserialize } from '../../../src/shared/values/decode.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
@@ -36,7 +37,13 @@ const METHODS = [
   ...['add', 'log', 'dump', 'prepare', 'constructor', '__proto__', 'fetch', 'alarm', 'toString'],
   ...['webSocketMessage', 'ctx', 'then', 'missing'],
 ];
-const NAMES = ['one', 'two', 'x'.repeat(64), 'x'.repeat(65), '__proto__'];
+const NAMES = ['one', 'two', 'x'.repeat(64), 'x'.repeat(65), '__proto__', '\ud800', 'a b'];
+const UINT32 = [0, 1, 7, 2 ** 32 - 1, 2 ** 32];
+
+const RIGHT_HELLO = {
+  ...{ kind: 'hello', protocol: { oldest: 2, newest: 2 }, client: 'one' },
+  ...{ position: null, copy: null, ack: 0 },
+};
 
 /** Returns the mark of an unfinished snapshot, with forged or wrong fields. */
 function copyMark(random: Random): unknown {
@@ -66,23 +73,27 @@ function message(random: Random): Uint8Array {
   const some = <T>(right: readonly T[]) => (random.onceIn(6) ? odd() : random.pick(right));
   const hello = {
     kind: 'hello',
-    protocol: random.onceIn(4) ? odd() : { oldest: some([1, 0]), newest: some([1, 2, 99]) },
+    protocol: random.onceIn(4) ? odd() : { oldest: some([2, 1, 0]), newest: some([2, 2, 99, 1]) },
     client: some(NAMES),
     position: random.onceIn(3) ? odd() : { id: some(NUMBERS), life: some(NUMBERS) },
     copy: random.onceIn(3) ? null : copyMark(random),
     ack: some([0, 1, 2]),
   };
-  const next = { kind: 'next', copy: copyMark(random) };
+  const receipt = some(UINT32);
+  const next = { kind: 'next', copy: copyMark(random), receipt: random.onceIn(2) ? null : receipt };
+  const ack = { kind: 'ack', ack: some([0, 1, 2]), receipt };
+  const forged = ['forged', random.pick(NAMES)];
   const call = {
     kind: 'call',
     n: some([1, 2, 3, 4, 70]),
+    mark: some(UINT32),
     method: some(METHODS),
-    args: random.onceIn(4) ? odd() : ['forged', random.pick(NAMES)],
+    args: random.onceIn(6) ? odd() : serialize(random.onceIn(4) ? odd() : forged),
     again: some([true, false]),
     ack: some([0, 0, 1]),
   };
   const bytes = serialize(
-    random.pick<unknown>([hello, call, call, call, next, odd(), { kind: odd() }]),
+    random.pick<unknown>([hello, hello, call, call, call, next, ack, odd(), { kind: odd() }]),
   );
   if (random.onceIn(8)) bytes[random.below(bytes.length)] = random.below(256);
   return random.onceIn(12) ? bytes.subarray(0, random.below(bytes.length)) : bytes;
@@ -115,6 +126,8 @@ test.for([1, 2, 3])(
       for (let round = 0; round < 25; round++) {
         const stranger: LinkSocket = server.connect();
         await new Promise((resolve) => stranger.addEventListener('open', resolve));
+        // Without a right hello, the server reads nothing more than the first message.
+        if (random.onceIn(2)) stranger.send(serialize(RIGHT_HELLO));
         for (let i = 0; i < 12 && stranger.readyState === 1; i++) {
           if (random.onceIn(15)) stranger.send('noise');
           else stranger.send(message(random));
@@ -136,3 +149,47 @@ test.for([1, 2, 3])(
     }
   },
 );
+
+test('[FOLW18] a follower that does not read keeps no notes; when it reads, it gets a snapshot', async () => {
+  class Pages extends (DurableObject as never as new (...args: never[]) => { ctx: never }) {
+    fill(bytes: number) {
+      const { sql } = (this.ctx as { storage: { sql: { exec(text: string, n?: number): void } } })
+        .storage;
+      sql.exec('CREATE TABLE IF NOT EXISTS page (x)');
+      sql.exec('INSERT INTO page VALUES (randomblob(?))', bytes);
+    }
+    notes() {
+      const { sql } = (
+        this.ctx as { storage: { sql: { exec(text: string): { one(): { n: number } } } } }
+      ).storage;
+      return sql.exec('SELECT count(*) AS n FROM _follow_note').one().n;
+    }
+  }
+  const server = await followedServer(Pages as never, { methods: ['fill'] }, { notesMax: 20 });
+  try {
+    const socket = server.connect();
+    const messages: { kind: string; receipt?: number | null }[] = [];
+    socket.addEventListener('message', (event) => {
+      const { data } = event as MessageEvent<ArrayBuffer>;
+      messages.push(deserialize(new Uint8Array(data)) as never);
+    });
+    const until = (kind: string) =>
+      vi.waitFor(() => expect(messages.map((message) => message.kind)).toContain(kind));
+    await new Promise((resolve) => socket.addEventListener('open', resolve));
+    const hello = { kind: 'hello', protocol: { oldest: 2, newest: 2 }, client: 'deaf', ack: 0 };
+    socket.send(serialize({ ...hello, position: null, copy: null }));
+    await until('cut');
+    await server.call('fill', 1_100_000);
+    await vi.waitFor(() => expect(messages.at(-1)?.receipt).toEqual(expect.any(Number)));
+    const { receipt } = messages.at(-1)!;
+    messages.length = 0;
+    for (let i = 0; i < 60; i++) await server.call('fill', 10);
+    expect(messages).toEqual([]);
+    expect(await server.call('notes')).toBeLessThan(40);
+    socket.send(serialize({ kind: 'ack', ack: 0, receipt }));
+    await until('part');
+    expect(socket.readyState).toBe(1);
+  } finally {
+    await server.close();
+  }
+});
