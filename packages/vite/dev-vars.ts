@@ -8,7 +8,7 @@ import type { ObjectsConfig } from './wrangler-config.ts';
 
 /** The folder, environment and variables by which the secrets are found. */
 export interface SecretPlace {
-  /** The folder of the wrangler file. */
+  /** The folder that has the app's wrangler file. */
   readonly folder: string;
   /**
    * The environment that the user has named. An environment that only `CLOUDFLARE_ENV` names has no files of its own.

@@ -3,7 +3,7 @@
 
 import { serve } from '../../../worker/start/entries/objects.ts';
 
-/** The type of values in this user code, which has no types. */
+/** Stands for every type of the classes in this file, which an app might write in JavaScript. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 

@@ -8,7 +8,7 @@ import {
 } from '../../../worker/start/entries/objects.ts';
 import { options } from './env-provided.ts'; // first: it fills `env`
 
-/** The type of values in this user code, which has no types. */
+/** Stands for every type of the classes in this file, which an app might write in JavaScript. */
 // biome-ignore lint/suspicious/noExplicitAny: the same members as an app's
 type Untyped = any;
 

@@ -1,8 +1,8 @@
 // Wraps the methods of the class's storage, so that writes which fire no SQL triggers are noted (keys, changes of the
 // schema, `deleteAll`), and reports that something may have been written.
 //
-// Invariant: to the class, a wrapped method has the same effects, results and errors as the original. Not asserted: the
-// original would have to run a second time; tests compare both.
+// Invariant: to the class, a wrapped method has the same effects, results and errors as the original. No assertion
+// keeps this: the original would have to run a second time; tests compare both.
 //
 // This file does not know what a note is; `StorageWrites` makes them.
 

@@ -3,7 +3,7 @@
 // Invariants:
 //   each update is one commit, together with its position and the last call that it contains
 //   an object with data of its own does not become a copy, because the first snapshot would delete that data
-// Asserted: no update goes back to an earlier call. Data of its own are the app's, and have a typed error.
+// It is asserted that no update goes back to an earlier call. Data of its own are the app's, and have a typed error.
 //
 // This file does not know the protocol, nor the class of the object, whose code runs on branches of the base.
 

@@ -3,7 +3,7 @@
 // Whenever the base has changed, the branch is discarded, and the calls run again on a new one.
 //
 // Invariant: the branch has no writes of a call that reached outside of it, ended its instance, or did not end in time;
-// the branch is made again without that call. Asserted of the calls that a forecast keeps.
+// the branch is made again without that call. It is asserted of the calls that a forecast keeps.
 //
 // This file does not know the queue, nor which calls were sent.
 

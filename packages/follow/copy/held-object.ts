@@ -1,8 +1,8 @@
 // An object that a replica keeps in memory: its base or its queue.
 //
 // Invariant: all uses are of one instance of the object. If the instance ends, its unflushed commits are lost. Then each
-// later use throws, and the replica, which may have relied on these commits, is opened again. Not asserted: an instance may
-// end at any moment, and then refuses each event.
+// later use throws, and the replica, which may have relied on these commits, is opened again. No assertion keeps this:
+// an instance may end at any moment, and then refuses each event.
 
 import type { ObjectAddress } from '@ctx-storage/core/object';
 import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';

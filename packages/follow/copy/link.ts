@@ -161,7 +161,7 @@ export class FollowLink {
     this.#begin();
   }
 
-  /** Begins an attempt. An error that no server causes ends the replica. */
+  /** Begins an attempt to connect. An error that no server causes ends the replica. */
   #begin(): void {
     this.#connect().catch((error) => this.#replica.fail(error));
   }

@@ -6,7 +6,7 @@
 //   the client's name, `numberOffset` and the identity are stored once, when the queue is created
 //   no two calls get the same number: the stored `issued` is the last number that has left the queue, and later numbers
 //   are in the queue
-// Asserted: the last one, where a call enters or leaves. What is durable is the disk's.
+// The last one is asserted where a call enters or leaves. The disk decides what is durable.
 //
 // The queue does not know when calls are sent, nor what their methods do.
 

@@ -2,7 +2,8 @@
 // if no page uses the objects.
 //
 // Invariant: each method is one commit, durable when it resolves. The list may have an object whose calls are answered,
-// but never lacks one with waiting calls. Not asserted: the calls are in other objects, which are not opened to look.
+// but never lacks one with waiting calls. No assertion keeps this: the calls are in other objects, which are not opened
+// to look.
 //
 // This file does not know the calls.
 

@@ -40,7 +40,7 @@ export type FollowServerEvent = { readonly head: Position } & (
       readonly bytes: number;
     }
   | { readonly kind: 'ack'; readonly connection: number; readonly message: AckMessage }
-  | { readonly kind: 'sent'; readonly messages: readonly SentMessage[] }
+  | { readonly kind: 'sent'; readonly messages: readonly CountedMessage[] }
   /** The changes of a cut were too large for one message, so nothing was sent: the follower gets a snapshot. */
   | { readonly kind: 'cutTooLarge'; readonly connection: number; readonly canSnapshot: boolean }
   | { readonly kind: 'attemptStored'; readonly client: string }
@@ -69,7 +69,7 @@ export type FollowServerEvent = { readonly head: Position } & (
 export type CopyLives = Readonly<Record<'from' | 'at', number | null>>;
 
 /** A message of this size was sent on a connection, and has asked for this receipt. */
-export interface SentMessage {
+export interface CountedMessage {
   readonly connection: number;
   readonly bytes: number;
   readonly receipt: number | null;

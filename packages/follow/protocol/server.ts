@@ -36,9 +36,9 @@ import type {
   ClientAnswers,
   CloseReason,
   CopyLives,
+  CountedMessage,
   FollowServerEffect,
   FollowServerEvent,
-  SentMessage,
 } from './server-events.ts';
 import type {
   ClientRecord,
@@ -278,7 +278,7 @@ class StepBuilder {
     this.runNext(client);
   }
 
-  sent(messages: readonly SentMessage[]): void {
+  sent(messages: readonly CountedMessage[]): void {
     for (const { connection, bytes, receipt } of messages) {
       const known = this.#connections.get(connection);
       if (known === undefined) continue;

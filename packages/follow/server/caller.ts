@@ -46,7 +46,7 @@ function storeOf(Store: CallStoreClass | undefined): CallStore | null {
 
 export class Caller {
   readonly #store: CallStore | null;
-  /** The call whose synchronous part runs. */
+  /** The followed call of which the code before its first `await` is running. */
   #beginning: RunningCall | null = null;
   #isConstructed = false;
 

@@ -39,9 +39,9 @@ import {
 import { openFollowServer, stepFollowServer } from '../protocol/server.ts';
 import type {
   CopyLives,
+  CountedMessage,
   FollowServerEffect,
   FollowServerEvent,
-  SentMessage,
 } from '../protocol/server-events.ts';
 import type { FollowerConnection, FollowServer } from '../protocol/server-state.ts';
 import { isUnreadFull, needsReceipt } from '../protocol/unread.ts';
@@ -114,7 +114,7 @@ export class ServedObject {
   #isChangeDue = false;
   readonly #transactions: OpenTransactions;
   /** The messages that were sent and that the protocol has not counted, and their bytes. */
-  readonly #sentMessages: SentMessage[] = [];
+  readonly #sentMessages: CountedMessage[] = [];
   #sentBytes = 0;
   /** The changes that were encoded last: several followers usually need the same ones. */
   #lastChanges: Readonly<Record<'since' | 'to', Position> & { bytes: Uint8Array | null }> | null =

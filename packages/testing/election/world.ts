@@ -91,7 +91,7 @@ export interface ModelWorker {
   readonly isWatched: boolean;
   /** The number of times that the worker has led. */
   readonly term: number;
-  /** The tabs to which the worker has given connections in this term. */
+  /** The tabs to which the worker has given connections since it became the leader. */
   readonly clients: readonly TabIndex[];
 }
 

@@ -140,7 +140,7 @@ function testOptions(config: object): { setupFiles?: string | string[] } {
 interface Written extends Pick<ObjectsConfig, 'rules'> {
   /** The module that prepares each test file. */
   readonly setup: string;
-  /** The folder of the wrangler file. */
+  /** The folder that has the app's wrangler file. */
   readonly folder: string;
   readonly secrets: Variables;
 }

@@ -2,7 +2,7 @@
 // bundlers must find, and which is loaded earlier.
 //
 // Invariant: a missing browser feature raises an error with a code. Which medium there is, the worker finds out.
-// Not asserted: the browser's lack is no defect.
+// No assertion keeps this: the browser's lack is no defect.
 
 import { storageError } from '../../shared/contract/errors.ts';
 import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';

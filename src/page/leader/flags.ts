@@ -4,8 +4,8 @@
 // the calls then tell the worker by a message too. A flag that was not revoked is used again, because making
 // one takes as long as a call.
 //
-// Invariant: a signal has a listener, and is referred to, only while one of its calls is under way. Not asserted: a signal does
-// not tell its listeners.
+// Invariant: a signal has a listener, and is referred to, only while one of its calls is under way. No assertion keeps
+// this: a signal does not tell its listeners.
 
 import type { CallFlags, FlaggedCall } from '../../shared/contract/call-flag.ts';
 

@@ -9,7 +9,7 @@
 //
 // Invariant: a page that was suspended itself does not blame the worker. Silence is counted in
 // pings that this page sent, never by a clock. The page keeps the promise of each ping: it gives up PERMIT_BEATS_LESS
-// beats later, or later than that. Not asserted: timers of a suspended page come late, which is no defect.
+// beats later, or later than that. No assertion keeps this: timers of a suspended page come late, which is no defect.
 
 import type { PageEnd } from '../../shared/wire/page-end.ts';
 import type { PageEnvironment } from './environment.ts';

@@ -1,8 +1,8 @@
 // The page's one connection to the worker that leads: performs the effects of its side of the election (tab-steps.ts) with
 // locks, channels, workers and timers.
 //
-// Invariant: there is one connection at a time, shared by all handles; a search ends within CONNECT_WAIT_MS. Not asserted: that
-// time, because timers come late.
+// Invariant: there is one connection at a time, shared by all handles; a search ends within CONNECT_WAIT_MS. No
+// assertion keeps that time, because timers come late.
 
 import { deploymentIn } from '../../shared/contract/deployment.ts';
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';

@@ -9,7 +9,8 @@
 // so a slow network is not mistaken for a script that never serves.
 //
 // Invariant: the page's own worker serves within START_WAIT_MS of its start, or is ended. Its script may never arrive. The
-// browser may have ended it before it held its lock. Not asserted: it is about time, and a worker that is late is no defect.
+// browser may have ended it before it held its lock. No assertion keeps this: it is about time, and a worker that is
+// late is no defect.
 
 import { storageError } from '../../shared/contract/errors.ts';
 import { mediumIn, type StorageMedium } from '../../shared/contract/medium.ts';

@@ -4,7 +4,8 @@
 // 45 s, until they find it silent. So this page ends it before, and the next worker leads at once. A worker that nobody
 // follows is frozen, and goes on later.
 //
-// Invariant: a page that has closed is not counted as a follower. Not asserted: only the lock of that page tells that it has.
+// Invariant: a page that has closed is not counted as a follower. No assertion keeps this: only the lock of that page
+// tells that it has.
 
 import { type ControlMessage, type namesOf, whenReleased } from '../../shared/wire/control.ts';
 import type { PageEnvironment } from './environment.ts';

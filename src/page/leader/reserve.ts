@@ -2,7 +2,7 @@
 // its worker. The others end theirs, and start it again when they are the first, because the one before leads or has gone.
 //
 // Invariant: while pages of a deployment live, the worker of one of them leads or waits to lead. A browser passes a lock
-// on however a page ends. Not asserted: it is about several pages; the model of the election has them.
+// on however a page ends. No assertion keeps this: it is about several pages; the model of the election has them.
 
 import type { Locks } from '../../shared/wire/control.ts';
 

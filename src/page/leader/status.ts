@@ -5,8 +5,8 @@
 //
 // Invariant: listeners hear of every change, at most once a turn, and read the latest state. A closed handle
 // keeps no reference to the page's other state. A page asks for persistence at most once, after its first write is
-// durable, and nothing waits for the answer: Firefox asks its user, who may never answer. Not asserted: each is one flag
-// that the code sets where it looks at it.
+// durable, and nothing waits for the answer: Firefox asks its user, who may never answer. No assertion keeps this: each
+// is one flag that the code sets where it looks at it.
 //
 // Does not know how a leader is found.
 

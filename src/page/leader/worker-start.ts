@@ -6,8 +6,8 @@
 // policy `ctx-storage` makes an address trusted.
 //
 // Invariant: only addresses of the page's origin are trusted, and of the origin that this code came from; nobody else gets
-// the policy. Outside of a start, `Worker` is the browser's. Not asserted: addresses are the app's, and the browser refuses
-// the others.
+// the policy. Outside of a start, `Worker` is the browser's. No assertion keeps this: addresses are the app's, and the
+// browser refuses the others.
 
 import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';
 

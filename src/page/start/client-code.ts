@@ -4,7 +4,7 @@
 // so that all files load at the same time. The worker itself would request the file only once its script runs.
 //
 // Invariant: the page's load of the WebAssembly may fail. If it does, or if the worker needs another address, the worker
-// loads the file itself and reports errors. Not asserted: a failed load is no defect.
+// loads the file itself and reports errors. No assertion keeps this: a failed load is no defect.
 
 import { leaderLockOf } from '../../shared/contract/directory.ts';
 import { storageError } from '../../shared/contract/errors.ts';

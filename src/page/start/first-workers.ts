@@ -1,8 +1,8 @@
 // Starts workers before the page's client is loaded, so that both load at the same time.
 //
 // Invariant: a worker is given to the client once, as if the client had just started it: errors that occurred meanwhile
-// are fired again. A worker that the client does not request is terminated. Not asserted: this code loads before any call and
-// has no room for the text; `take` removes what it gives.
+// are fired again. A worker that the client does not request is terminated. No assertion keeps this: this code loads
+// before any call and has no room for the text; `take` removes what it gives.
 
 import type { WorkerLike } from '../leader/environment.ts';
 import { noteScript, scriptOf, startWorker } from '../leader/worker-start.ts';

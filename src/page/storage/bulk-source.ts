@@ -3,8 +3,8 @@
 //
 // Invariant: a source that ends within the first slice is read synchronously, so that the call keeps its order among the
 // calls of its turn. If reading stops early, `return` of the iterator is called, as by a loop, but not awaited: neither a
-// pending `next()` nor a `return()` that never settles delays the end of the call. Not asserted: the iterator is the
-// user's.
+// pending `next()` nor a `return()` that never settles delays the end of the call. No assertion keeps this: the
+// iterator is the user's.
 
 import { untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { convertOptions } from '../../shared/contract/arguments.ts';

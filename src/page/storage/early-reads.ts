@@ -2,8 +2,8 @@
 // and `prepare` is done. Until then, live reads show results that were stored during an earlier visit.
 //
 // Invariant: a stored result is shown only to the user for whom it was stored. Nothing waits for IndexedDB; if it fails,
-// nothing is shown early, and the handle fires `keepfailed`. Not asserted: the user is part of the key by which a result is
-// found.
+// nothing is shown early, and the handle fires `keepfailed`. No assertion keeps this: the user is part of the key by
+// which a result is found.
 //
 // The worker that leads stores the results (kept-database.ts).
 

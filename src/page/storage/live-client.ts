@@ -1,7 +1,7 @@
 // Makes the live reads of a page, which are opened at the worker that leads.
 //
 // Invariant: the live reads of a handle end only with the handle, and those of stubs only with their connection.
-// Not asserted: they end in another thread too, whose order of events differs.
+// No assertion keeps this: they end in another thread too, whose order of events differs.
 
 import type { Live } from '../../shared/contract/live.ts';
 import { LiveOwner, liveIdentity } from '../../shared/live/live-identity.ts';

@@ -1,7 +1,7 @@
 // Implements the bulk calls of a page, which send many rows, entries or statements as one call, and so as one transaction.
 //
-// Invariant: a call joins the transaction that is open when it is made, even if it is sent later. Not asserted: the call
-// carries the scope that was read when it was made, and nothing else has it.
+// Invariant: a call joins the transaction that is open when it is made, even if it is sent later. No assertion keeps
+// this: the call carries the scope that was read when it was made, and nothing else has it.
 
 import {
   checkArgumentCount,

@@ -6,8 +6,8 @@
 // A reader that needs a second batch usually needs all rows. From then on, the next batch is requested as soon as one
 // arrives, so that the worker reads rows while the page makes objects of them.
 //
-// Invariant: a cursor ends without an error only after its last row, or after close(). Not asserted: the worker, a peer, says
-// which row is the last.
+// Invariant: a cursor ends without an error only after its last row, or after close(). No assertion keeps this: the
+// worker, a peer, says which row is the last.
 
 import { isStorageError, storageError } from '../../shared/contract/errors.ts';
 import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../../shared/contract/storage.ts';

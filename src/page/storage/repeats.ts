@@ -2,7 +2,7 @@
 //
 // Invariant: a read is repeated until it succeeds, for REPEAT_MS after the first loss, because tabs may be closed one after
 // the other. If the object's own code has caused the reset, the read is made three times only, because it may cause the
-// next one. Not asserted: it is about time, and about errors of the object's code.
+// next one. No assertion keeps this: it is about time, and about errors of the object's code.
 
 import { isStorageError } from '../../shared/contract/errors.ts';
 

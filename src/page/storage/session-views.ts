@@ -32,7 +32,7 @@ export class SignalledCalls implements SessionCalls {
   }
 }
 
-/** Wraps SessionCalls; the history shows the label at the commits of these calls. */
+/** Wraps the calls of a session, so that each commit that they make has this label in the object's history. */
 export class LabelledCalls implements SessionCalls {
   readonly session: Session;
   readonly signal: AbortSignal | undefined;

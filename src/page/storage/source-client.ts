@@ -4,7 +4,7 @@
 // newer deployment does. If its code has a mistake, the old version keeps running.
 //
 // Invariant: a worker whose source does not load in time is terminated.
-// Not asserted: it is about time, and the source is the app's.
+// No assertion keeps this: it is about time, and the source is the app's.
 
 import { storageError } from '../../shared/contract/errors.ts';
 import {

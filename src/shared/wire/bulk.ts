@@ -2,8 +2,8 @@
 // few large values cross the connection in a fifth of the time of many small ones.
 //
 // Invariant: unpacking a chunk gives exactly the packed values. JSON cannot represent bytes, infinity and negative zero, so
-// these are sent beside the text, each with its position. Not asserted: the values would be packed twice; a property test
-// unpacks them.
+// these are sent beside the text, each with its position. No assertion keeps this: the values would be packed twice; a
+// property test unpacks them.
 
 import {
   checkArray,

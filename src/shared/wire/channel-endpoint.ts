@@ -9,7 +9,8 @@
 //
 // Invariant: after close() posting does nothing. comlink posts a release message when its proxies are collected,
 // which may be long after, and a closed BroadcastChannel would throw. Messages posted before close() are sent. A
-// message that cannot be cloned fails its own call, and no other. Not asserted: late messages are the peer's or comlink's.
+// message that cannot be cloned fails its own call, and no other. No assertion keeps this: late messages are the peer's
+// or comlink's.
 //
 // This file does not know which functions exist, nor their parameters.
 

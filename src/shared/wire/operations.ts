@@ -3,8 +3,8 @@
 // and the checks of messages are all driven by it.
 //
 // Invariant: a call is plain data. Values cross as they are stored, already serialized, so that both
-// sides agree byte for byte. Functions and live objects never cross. Not asserted: the peer's calls are checked (typed
-// errors), and the types have no field for anything else.
+// sides agree byte for byte. Functions and live objects never cross. No assertion keeps this: the peer's calls are
+// checked (typed errors), and the types have no field for anything else.
 //
 // Does not know: how an operation is performed or sent. Each of its three performers has a table of functions, which is
 // typed by this one, so that an operation without a function does not compile: worker/engine/storage/perform.ts, and

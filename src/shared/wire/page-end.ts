@@ -3,7 +3,7 @@
 // Invariant: every call settles. A connection fails once, with one reason; pending and later calls reject with it. The code
 // that notices the worker's death calls fail(). This file notices that the worker closes the connection, and messages that
 // cannot be read. If the page gives up a worker, calls that the worker has not read reject with another reason
-// (worker-end.ts). Not asserted: a call settles in its own time; `PendingCalls` has each one until then.
+// (worker-end.ts). No assertion keeps this: a call settles in its own time; `PendingCalls` has each one until then.
 
 import { type ChannelEndpoint, isAnswer } from './channel-endpoint.ts';
 import { type ConnectionMessage, checkNotice, type Notice } from './control.ts';

@@ -10,8 +10,8 @@
 //   result, so it gets the latest when it is ready, and notices a worker that does not answer as for any other call.
 //
 // Invariant: a message that passes its checks can be performed; any other fault (a closed cursor, an ended
-// transaction, bad SQL) is an outcome of performing it. A tab with other code can send anything. Not asserted: it is about a
-// peer's messages, whose checks are typed errors.
+// transaction, bad SQL) is an outcome of performing it. A tab with other code can send anything. No assertion keeps
+// this: it is about a peer's messages, whose checks are typed errors.
 
 import * as field from '../contract/arguments.ts';
 import {

@@ -12,7 +12,8 @@
 //
 // Invariant: a function receives parameters that have passed its checks, and each request gets one outcome; no
 // message makes this throw, or reaches anything but the functions. A caller gets an answer of the type that it
-// expects, whatever the peer sends, or the reason why the connection ended. Not asserted: it is about a peer's messages.
+// expects, whatever the peer sends, or the reason why the connection ended. No assertion keeps this: it is about a
+// peer's messages.
 
 import { type Endpoint, expose, transfer, wrap } from 'comlink';
 import { eachOf } from '../contract/arguments.ts';

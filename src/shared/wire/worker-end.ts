@@ -4,7 +4,7 @@
 // Invariant: when the page goes, its sessions are closed, including sessions that are still being
 // opened, and its references are released. Every reply is an outcome, and every message is checked
 // before it goes any further (remote-functions.ts). A reply with stored data waits until the files are known to exist.
-// Not asserted: pages end at any moment, and their messages are a peer's.
+// No assertion keeps this: pages end at any moment, and their messages are a peer's.
 //
 // Nothing is read that the page may have given up:
 //

@@ -3,7 +3,7 @@
 //
 // Invariant: a facet keeps its parent in memory and ends with it. A start that failed stays failed until
 // the parent aborts or deletes the facet. The parent's answers wait for deletions and copies.
-// Not asserted: ends of both are events of two instances, which come in any order.
+// No assertion keeps this: ends of both are events of two instances, which come in any order.
 
 import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
 import { PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';

@@ -3,7 +3,8 @@
 //
 // Invariant: an object stays in memory while a page has a live read of it. When its instance ends, every live read of
 // it answers once more, with the reason, and is gone; a page that goes away leaves nothing behind.
-// Not asserted: a page may go away at any moment; a follower that is left over shows in the count of reads (LiveReads.size).
+// No assertion keeps this: a page may go away at any moment; a follower that is left over shows in the count of reads
+// (LiveReads.size).
 
 import { callEntry, parametersIn } from '../../../src/shared/calls/stubs/invoke.ts';
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';

@@ -4,7 +4,7 @@
 // Invariant: a line is durable when `add` resolves. A line torn by a crash or a full disk is ignored
 // and harms no other. Obsolete lines are dropped when the file is opened, and when they make up most
 // of it; then the whole file is replaced. On a full disk it stays as it is, and can be read.
-// Not asserted: all of it is about the disk, whose damage and lack of space are no defects.
+// No assertion keeps this: all of it is about the disk, whose damage and lack of space are no defects.
 
 import {
   closeSync,

@@ -3,7 +3,7 @@
 //
 // Invariant: a context ends when its event was answered and nothing that it waits for goes on: `waitUntil`, an open
 // socket or stream, a function or target that somebody else holds. A timer does not count, as on workerd.
-// Not asserted: the end is the same count that would be compared.
+// No assertion keeps this: the end is the same count that would be compared.
 
 import { runOutside } from '../../../src/shared/calls/io/current-context.ts';
 import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';

@@ -1,7 +1,7 @@
 // One event of an entry point: the object that answers it, and its `ctx`.
 //
 // Invariant: the error of a handler that nobody waits for, and of a promise in `waitUntil`, is reported.
-// Not asserted: it is about errors of users' code, which are no defects.
+// No assertion keeps this: it is about errors of users' code, which are no defects.
 
 import type {
   QueueMessage,

@@ -2,7 +2,7 @@
 // them. Checked once, when the host is described.
 //
 // Invariant: a service binding leads to an entry point that exists; otherwise the host does not start.
-// Not asserted: bindings are the user's, and a wrong one is a typed error.
+// No assertion keeps this: bindings are the user's, and a wrong one is a typed error.
 
 import type { BindingParts, EnvBinding } from '../../../src/shared/contract/env-binding.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';

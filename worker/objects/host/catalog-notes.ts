@@ -2,7 +2,7 @@
 //
 // Invariant: a full disk never keeps an object that the catalog knows from being opened, closed or deleted. While it
 // could not be noted that the object is live, its alarm may not change, so that the entry is never later than the alarm.
-// Not asserted: a full disk is no defect; DISK_FULL refuses the alarm.
+// No assertion keeps this: a full disk is no defect; DISK_FULL refuses the alarm.
 //
 // Does not know instances and files.
 

@@ -1,7 +1,8 @@
 // The folders of facets and branches that a host finds, by their keys.
 //
 // Looking at all folders takes long when there are many, so it happens once a host. Invariant: folders of an earlier host
-// are listed; of those made by this one, some are not. Not asserted: that would take a second look at all folders.
+// are listed; of those made by this one, some are not. No assertion keeps this: that would take a second look at all
+// folders.
 
 import { COPY_MARK } from '../../../src/shared/contract/object-id.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';

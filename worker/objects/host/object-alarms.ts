@@ -3,7 +3,7 @@
 // The truth is in each object's own database. Invariant: a time known here is never later than the truth. It
 // comes from the catalog when the host starts, and from the object whenever it is opened, and while it is
 // live. An object that ends with a restore before it is opened again, to see which alarm that brings.
-// Not asserted: the truth is in files that are closed; the simulation of alarms compares both.
+// No assertion keeps this: the truth is in files that are closed; the simulation of alarms compares both.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import {

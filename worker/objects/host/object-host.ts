@@ -256,7 +256,10 @@ export class ObjectHost {
     return this.#at(address, (found) => this.instances.reset(addressKey(found), reason));
   }
 
-  /** Ends the instance once its last write is durable; calls under way reject, and sockets with `breaksSockets`. @throws IO, DISK_FULL */
+  /**
+   * Ends the object's instance once its last write is durable. Its unanswered calls reject. With `breaksSockets`, its
+   * sockets break, too. @throws IO, DISK_FULL
+   */
   async evict(address: ObjectAddress, breaksSockets = false): Promise<void> {
     const at = this.located(address);
     const key = addressKey(at instanceof Promise ? await at : at);

@@ -27,7 +27,7 @@ export interface ContextOptions extends LifecycleEnvironment, Turns {
   readonly sends: boolean;
   /** True if this context belongs to one event of an entry point, false if to an object. */
   readonly endsWithEvent?: boolean;
-  /** What the code may do to the storage. @default everything */
+  /** What code that runs in this context may do to the object's storage. @default everything */
   readonly policy?: AccessPolicy;
   /** Settles when every confirmed write so far is durable; undefined if they all are. */
   confirmation(): Promise<void> | undefined;

@@ -2,7 +2,7 @@
 //
 // Invariant: a class has one unique key, and no two classes share one: ids are made from it, and files
 // are exported to workerd under it. The name is part of the objects' directories, so it must be an
-// identifier. Not asserted: classes are the user's, and a wrong one is a typed error.
+// identifier. No assertion keeps this: classes are the user's, and a wrong one is a typed error.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { type HistoryLimits, historyFault } from '../../../src/shared/contract/history-limits.ts';

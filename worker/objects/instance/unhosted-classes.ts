@@ -2,7 +2,7 @@
 // code of theirs.
 //
 // Invariant: a host with the code finds all data stored meanwhile: objects are in the catalog, and alarms stay
-// set. A host of these begins no alarm. Not asserted: it is about the next host, which a test starts.
+// set. A host of these begins no alarm. No assertion keeps this: it is about the next host, which a test starts.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';

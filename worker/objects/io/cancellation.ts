@@ -3,7 +3,7 @@
 //
 // Invariant: a flag is looked at only where that is worth a few milliseconds: in a statement that runs for
 // long, and before a call that was made some time ago, whose caller may have cancelled it while the worker
-// was busy. Not asserted: whether a look is worth its time is no question of true or false.
+// was busy. No assertion keeps this: whether a look is worth its time is no question of true or false.
 //
 // Does not know how a flag is looked at, nor how a call is stopped.
 

@@ -4,7 +4,8 @@
 // Invariant: a result is kept only after everything it shows is durable, and never once its object was deleted,
 // emptied or replaced after it was read: each of these begins a new era of the object, drops everything that was kept of it,
 // and is answered after that. One worker of a directory writes, so a result is never replaced by an older one.
-// Not asserted: whether a result is durable and current was decided before it came here, and its era is compared.
+// No assertion keeps this: whether a result is durable and current was decided before it came here, and its era is
+// compared.
 //
 // Does not know where results are kept, and nothing waits for that but the end of an era. A failure is told, and
 // changes nothing else.

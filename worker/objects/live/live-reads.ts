@@ -5,8 +5,8 @@
 // if it differs from the last one, and when all it shows is durable.
 //
 // Invariant: a change that is durable is either in the last result, or the read is due. A read that failed is
-// due after every commit, because its reads are not known. Not asserted: that would take running every read again, as a
-// test does after each commit (live-joins.test.ts).
+// due after every commit, because its reads are not known. No assertion keeps this: that would take running every read
+// again, as a test does after each commit (live-joins.test.ts).
 //
 // Does not know who listens: pages, or the object's own code.
 

@@ -2,7 +2,7 @@
 //
 // Invariant: an open cursor keeps its instance in memory, and is forgotten when the instance ends. Once
 // closed, nothing stays open: a query that still runs then delivers its first rows only.
-// Not asserted: pages end at any moment, so an end that comes again or late is no defect.
+// No assertion keeps this: pages end at any moment, so an end that comes again or late is no defect.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { SqlStorageValue } from '../../../src/shared/contract/storage.ts';

@@ -6,8 +6,8 @@
 //
 // Invariant: a closed session holds nothing. Calls that it sent before still run, because their writes
 // may be on their way to the disk anyway, but open neither a transaction nor a cursor. After the page has given
-// up, those that have not begun do not run. Not asserted: pages end at any moment, so
-// late calls are no defect.
+// up, those that have not begun do not run. No assertion keeps this: pages end at any moment, so late calls are no
+// defect.
 //
 // Does not know which instance of the object runs a batch (page-sessions.ts).
 

@@ -1,7 +1,8 @@
 // The earlier moments, or the comparisons of two, that one session of a page has open.
 //
 // Invariant: a closed session holds none, and a state that its object has closed is let go when the next is opened. Its use
-// is MOMENT_CLOSED, which tells the page to open it again. Not asserted: a page may use it at any moment, which is no defect.
+// is MOMENT_CLOSED, which tells the page to open it again. No assertion keeps this: a page may use it at any moment,
+// which is no defect.
 //
 // Does not know: how a moment or a comparison is opened (worker/engine/storage/past.ts).
 

@@ -2,7 +2,7 @@
 // wakes it, and the new instance finds the same sockets, with tags and attachments.
 //
 // Invariant: events of one socket reach the object in order; a reset of the object ends all of its
-// sockets. Not asserted: events carry no number that shows their order.
+// sockets. No assertion keeps this: events carry no number that shows their order.
 
 import type { WebSocketRequestResponsePair } from '../../../src/shared/calls/sockets/install.ts';
 import type { SocketEnd, SocketEvent } from '../../../src/shared/calls/sockets/socket-end.ts';

@@ -179,7 +179,7 @@ type Load = (url: string) => boolean;
  *
  * Invariant: a flag counts as revoked only if the worker could have loaded it. A policy (connect-src) without `blob:`
  * refuses every blob URL, so the worker first tests whether it can load a blob URL of its own.
- * Not asserted: it is about the browser.
+ * No assertion keeps this: it is about the browser.
  */
 export function flagReader(load: Load, makeFlag: () => string): (url: string) => boolean {
   let own: string | undefined;

@@ -1,8 +1,8 @@
 // Chooses the medium of a directory in a browser's worker.
 //
 // Invariants: a directory stays on its first medium, so that data never seems to vanish in another browser mode, window or
-// version. Memory is used only if the app requests it. Not asserted: another medium is the user's choice or the browser's
-// lack, and has typed errors.
+// version. Memory is used only if the app requests it. No assertion keeps this: another medium is the user's choice or
+// the browser's lack, and has typed errors.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { StorageMedium } from '../../../src/shared/contract/medium.ts';

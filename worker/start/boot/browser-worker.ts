@@ -95,8 +95,8 @@ async function createHost(
  * Browsers compile WebAssembly functions and JavaScript when they first run. Without a rehearsal, compilation would take
  * about half of the time of a takeover.
  *
- * Invariant: its only lasting effect is compiled code. It uses no file, lock or timer. Not asserted: no code can see
- * that it uses none.
+ * Invariant: its only lasting effect is compiled code. It uses no file, lock or timer. No assertion keeps this: no code
+ * can see that it uses none.
  */
 export async function rehearse(openDatabase: OpenDatabase): Promise<void> {
   const directory = new MemoryDirectory();

@@ -1,8 +1,8 @@
 // Lists the candidates of a directory by means of Web Locks: each candidate holds a lock whose name contains its
 // deployment, while it waits for its turn to lead and while it leads.
 //
-// Invariant: a candidate is listed exactly as long as it lives, in whichever way it ends. Not asserted: the browser ends it and
-// frees its lock; the model of the election has these ends.
+// Invariant: a candidate is listed exactly as long as it lives, in whichever way it ends. No assertion keeps this: the
+// browser ends it and frees its lock; the model of the election has these ends.
 //
 // The form of the name must not change, because candidates of all versions of this package list each other.
 

@@ -1,7 +1,7 @@
 // Decides which of two deployments is newer.
 //
 // Invariant: two workers always agree about their order. Workers of the same deployment are equal, so that a second tab of
-// an app causes no takeover. Not asserted: the two compare in two threads, with a function of the app.
+// an app causes no takeover. No assertion keeps this: the two compare in two threads, with a function of the app.
 //
 // The order need not be transitive, because each deployment may bring its own comparison. The election (candidacy.ts)
 // terminates in any case.

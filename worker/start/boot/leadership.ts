@@ -2,8 +2,8 @@
 // channel, until it dies, its files are deleted, or it steps down for a newer deployment.
 //
 // Invariant: stepping down takes a bounded time, whatever code runs. Until it ends, everything that pages have sent is
-// answered; pages hold back further calls, so that no call is refused or made twice. Not asserted: it is about several
-// threads and about time; the model of the election and the tests of takeovers have them.
+// answered; pages hold back further calls, so that no call is refused or made twice. No assertion keeps this: it is
+// about several threads and about time; the model of the election and the tests of takeovers have them.
 //
 // A client is gone when its lock is released. Its sessions are then closed.
 

@@ -1,7 +1,7 @@
 // Receives SQLite's WebAssembly module from the page, which loads it while this worker's script is still loading.
 //
 // Invariant: the module comes from the requested address. Each module is returned once, so that a retry after a failure
-// loads the file anew. Not asserted: messages of the page come in any order.
+// loads the file anew. No assertion keeps this: messages of the page come in any order.
 
 import type { WasmMessage } from '../../../src/shared/contract/wasm-message.ts';
 

@@ -3,7 +3,8 @@
 // SQLite takes memory, so only the next one in line loads it. Another one looks again when a leader is heard, or when the
 // one ahead of it has ended.
 //
-// Invariant: a candidate loads its files once. Not asserted: a load that failed is repeated when its turn comes.
+// Invariant: a candidate loads its files once. No assertion keeps this: a load that failed is repeated when its turn
+// comes.
 
 import type { Deployment } from '../../../src/shared/contract/deployment.ts';
 import { type namesOf, whenReleased } from '../../../src/shared/wire/control.ts';

@@ -2,7 +2,7 @@
 // of by messages.
 //
 // Invariant: callers are outside of every object. Values cross as their stored bytes, so each caller gets a copy.
-// Not asserted: no code can see who else refers to a value.
+// No assertion keeps this: no code can see who else refers to a value.
 
 import type { Abandoned } from '../../../src/page/leader/environment.ts';
 import { Flags } from '../../../src/page/leader/flags.ts';

@@ -1,7 +1,8 @@
 // Reads the files of an object for `ctx-storage log`, in Node.
 //
 // Invariant: the files are opened for reading only, without a lock, so another process may use the object. A file that
-// changes while it is read is recognized by its size and modification time. Not asserted: another process changes it.
+// changes while it is read is recognized by its size and modification time. No assertion keeps this: another process
+// changes it.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

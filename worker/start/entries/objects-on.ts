@@ -1,7 +1,7 @@
 // Runs objects in this thread on a given platform. The entries for runtimes without a page share it.
 //
-// Invariant: callers are outside of every object, so they get clones of values, as a page does. Not asserted: no code can
-// see who else refers to a value.
+// Invariant: callers are outside of every object, so they get clones of values, as a page does. No assertion keeps
+// this: no code can see who else refers to a value.
 
 import { checkedEnv, unknownClass } from '../../../src/shared/calls/stubs/checked-env.ts';
 import { mustBeStub } from '../../../src/shared/calls/stubs/known-stubs.ts';

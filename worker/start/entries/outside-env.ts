@@ -1,8 +1,8 @@
 // Makes the `env` for code outside of objects, such as a test.
 //
 // Invariant: it reads and writes the `env` of object code, so that values, fakes and spies of a test reach objects and
-// events. Only the namespaces differ: their stubs can be read live, and never break. Not asserted: `env` is an object of the
-// user's, read when it is used.
+// events. Only the namespaces differ: their stubs can be read live, and never break. No assertion keeps this: `env` is
+// an object of the user's, read when it is used.
 
 import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import { namespaceClass } from '../../../src/shared/calls/stubs/known-stubs.ts';

@@ -1,7 +1,8 @@
 // Implements `serve`, which runs classes in this worker.
 //
 // Invariant: classes are checked when serve() is called, so that a mistake fails the worker's start, which is reported to
-// every page, and not the first call. Not asserted: classes are the user's, and a wrong one is a typed error.
+// every page, and not the first call. No assertion keeps this: classes are the user's, and a wrong one is a typed
+// error.
 
 import { BUILD_CHARS_MAX, type Build, isBuild } from '../../../src/shared/contract/deployment.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';

@@ -2,7 +2,7 @@
 // The inspector of `ctx-storage dev` uses it.
 //
 // Invariant: when a socket closes, its page's sessions are closed. A message that cannot be read closes the socket.
-// Not asserted: both are about the peer, which may send and close at any moment.
+// No assertion keeps this: both are about the peer, which may send and close at any moment.
 //
 // The caller opens the sockets, and decides who may do so.
 
