@@ -16,7 +16,7 @@ function turnsOfTwo() {
 describe('[FOLS22] with AsyncLocalStorage', () => {
   test('two calls whose awaits alternate keep their callers', async () => {
     const caller = new Caller(callStoreOf(undefined));
-    caller.constructed();
+    caller.endConstruction();
     const meet = turnsOfTwo();
     const call = (identity: string) =>
       caller.run(identity, async () => {
@@ -53,7 +53,7 @@ describe('[FOLS22] without AsyncLocalStorage', () => {
   test('the caller is known in the synchronous part of a call, and never wrong after it', async () => {
     const caller = new Caller(null);
     expect(caller.identity).toBeUndefined();
-    caller.constructed();
+    caller.endConstruction();
     expect(() => caller.identity).toThrow(refused);
     const meet = turnsOfTwo();
     const call = (identity: string) =>
@@ -68,7 +68,7 @@ describe('[FOLS22] without AsyncLocalStorage', () => {
 
   test('a call that throws is over', () => {
     const caller = new Caller(null);
-    caller.constructed();
+    caller.endConstruction();
     expect(() =>
       caller.run('ann', () => {
         throw new Error('no');

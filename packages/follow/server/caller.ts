@@ -54,8 +54,8 @@ export class Caller {
     this.#store = store;
   }
 
-  /** The constructor of the class has run. */
-  constructed(): void {
+  /** Must be called when the constructor of the class has run: from then on, code may run for a follower. */
+  endConstruction(): void {
     this.#isConstructed = true;
   }
 

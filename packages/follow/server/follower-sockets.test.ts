@@ -271,6 +271,18 @@ test('[FOLS20] a socket that an earlier version has accepted is late if it has s
   expect(sockets.nextEndMs).toBe(Infinity);
 });
 
+test('[FOLS12] a connection of protocol 1, whose state has other members, is closed', () => {
+  accept('ann');
+  accept('bob');
+  const [older, present] = platform.followers as [Socket, Socket];
+  const { unread, ...state } = CONNECTION;
+  older.serializeAttachment({ kind: 'greeted', number: 1, identity: 'ann', connection: state });
+  sockets.keep(2, { ...CONNECTION, unread });
+  restart();
+  expect([...sockets.greeted()]).toEqual([[2, CONNECTION]]);
+  expect([older.readyState === 1, present.readyState]).toEqual([false, 1]);
+});
+
 test('[FOLS20] the open connections of an identity are counted, also those of an earlier instance', () => {
   for (const identity of ['ann', 'bob', 'ann', 'ann']) accept(identity);
   platform.followers[2]!.readyState = 2;

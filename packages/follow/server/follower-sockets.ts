@@ -97,6 +97,9 @@ export class FollowerSockets {
       const acceptedAtMs = kept.kind === 'accepted' ? (kept.acceptedAtMs ?? 0) : NEVER;
       this.#add(number, { socket, identity, expiresAtMs, helloUntilMs: acceptedAtMs + HELLO_MS });
       this.#lastNumber = Math.max(this.#lastNumber, number);
+      // A follower of protocol 1 learns of the end of that protocol when it connects again.
+      const isOfProtocol1 = kept.kind === 'greeted' && kept.connection.unread === undefined;
+      if (isOfProtocol1) this.close(number, 'STALE');
     }
   }
 

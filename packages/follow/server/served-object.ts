@@ -151,7 +151,7 @@ export class ServedObject {
   /** Begins to serve the object, once the constructor of the class has run. */
   beginServing(object: object): void {
     this.#object = object;
-    this.#caller.constructed();
+    this.#caller.endConstruction();
     this.#afterTurn(() => this.#openOnce());
   }
 
