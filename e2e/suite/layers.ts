@@ -138,6 +138,7 @@ const TOOLS = [
   'packages/follow/testing',
   'packages/follow/protocol/model',
   'packages/management/e2e',
+  'packages/vite/testing',
   'packages/workers/testing',
   'packages/testing/assertions',
   'packages/testing/page',

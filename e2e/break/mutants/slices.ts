@@ -135,6 +135,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
       ),
       'worker/objects/sessions/page-branches.test.ts',
       'worker/objects/sessions/page-sessions.test.ts',
+      'worker/objects/sessions/page-transaction.test.ts',
       ...entryTests('branches', 'branch-files', 'branch-merge', 'history-limits'),
     ],
   },

@@ -214,16 +214,20 @@ test('[FOLC6] a life is that of the instance that told the position; notes of wh
   expect(await rows('SELECT * FROM _follow_life')).toEqual(lives);
 });
 
-test('[FOLC5] no position of before a wipe is one of after it', async () => {
+test('[FOLC5] positions have a life until a wipe, and none after it; the position of the wipe has one', async () => {
   await exec('CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (3)');
   const before = await run(() => capture.head());
+  const livesBefore = () =>
+    run(() => Array.from({ length: before.id + 1 }, (_, id) => capture.lifeAt(id)));
+  // The position 0, of the empty object, belongs to no instance.
+  expect(await livesBefore()).toEqual([0, ...Array.from({ length: before.id }, () => life)]);
   await run((storage) => storage.deleteAll());
   await exec('CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (3), (4), (5), (6), (7)');
-  await run(() => capture.head());
-  const lives = await run(() =>
-    Array.from({ length: before.id + 1 }, (_, id) => capture.lifeAt(id)),
-  );
-  expect(lives).toEqual(lives.map(() => null));
+  const after = await run(() => capture.head());
+  expect(await livesBefore()).toEqual(Array.from({ length: before.id + 1 }, () => null));
+  const ids = Array.from({ length: after.id - before.id }, (_, i) => before.id + 1 + i);
+  expect(after.id).toBeGreaterThan(before.id);
+  expect(await run(() => ids.map((id) => capture.lifeAt(id)))).toEqual(ids.map(() => life));
 });
 
 test('[FOLC5] an object that was wiped before it held anything sends all that it holds', async () => {

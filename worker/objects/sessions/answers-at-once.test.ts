@@ -3,35 +3,23 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
+import { exec, get, put, TestSessions } from '../../../packages/testing/worker/test-sessions.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
 import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
 import type { Call } from '../../../src/shared/wire/operations.ts';
 import type { SessionId } from '../../../src/shared/wire/protocol.ts';
-import { PageSessions } from './page-sessions.ts';
 
 let host: TestHost;
-let sessions: PageSessions;
+let sessions: TestSessions;
 let session: SessionId;
 
 beforeEach(async () => {
   host = await createTestHost();
-  sessions = new PageSessions(host.host, () => () => {});
-  session = await open();
+  sessions = new TestSessions(host.host);
+  session = await sessions.opened();
   await host.turns(3);
 });
 afterEach(() => host.close());
-
-async function open(): Promise<SessionId> {
-  return ((await sessions.open('object')) as { ok: SessionId }).ok;
-}
-
-const put = (key: string, value: unknown = 1): Call => ({
-  op: 'put',
-  entries: [[key, serialize(value)]],
-  unconfirmed: false,
-});
-const get = (key: string): Call => ({ op: 'get', keys: [key] });
-const exec = (query: string): Call => ({ op: 'exec', query, bindings: [], rowCount: 10 });
 
 /** The outcomes, which must be there. */
 function now(...calls: Call[]): Outcome[] {
@@ -108,7 +96,7 @@ test('[SES15] calls wait for an event of the object that runs, and for its micro
 });
 
 test('[SES15] calls wait for a critical section, and for the transaction of another session', async () => {
-  const other = await open();
+  const other = await sessions.opened();
   await sessions.execute(session, [{ op: 'begin', number: 1 }]);
   let answers = 0;
   const waiting = later([get('a')], other);

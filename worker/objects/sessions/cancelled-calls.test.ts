@@ -2,21 +2,14 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
+import { begin, exec, put, TestSessions } from '../../../packages/testing/worker/test-sessions.ts';
 import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
-import { serialize } from '../../../src/shared/values/encode.ts';
 import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
-import type { Call } from '../../../src/shared/wire/operations.ts';
-import type { SessionId } from '../../../src/shared/wire/protocol.ts';
-import { PageSessions } from './page-sessions.ts';
-
-let transactions = 0;
-/** The beginning of another transaction. */
-const begin = () => ({ op: 'begin', number: ++transactions }) as const;
 
 const ENDLESS = 'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c)';
 
 let host: TestHost;
-let sessions: PageSessions;
+let sessions: TestSessions;
 let revoked: Set<string>;
 /** Looks at flags after which all of them are revoked. */
 let looksLeft: number;
@@ -27,23 +20,12 @@ beforeEach(async () => {
   host = await createTestHost({}, {}, undefined, undefined, undefined, {
     isRevoked: (flag) => --looksLeft < 0 || revoked.has(flag),
   });
-  sessions = new PageSessions(host.host, () => () => {});
+  sessions = new TestSessions(host.host);
 });
 afterEach(() => host.close());
 
-async function open(): Promise<SessionId> {
-  const outcome = await sessions.open('object');
-  if ('error' in outcome) throw new Error(outcome.error.message);
-  return outcome.ok;
-}
-
+const open = () => sessions.opened();
 const flag = (url: string, agoMs = 0) => ({ url, madeMs: Date.now() - agoMs });
-const put = (key: string): Call => ({
-  op: 'put',
-  entries: [[key, serialize(1)]],
-  unconfirmed: false,
-});
-const exec = (query: string): Call => ({ op: 'exec', query, bindings: [], rowCount: 10 });
 const codes = (outcomes: readonly Outcome[]) =>
   outcomes.map((outcome) => ('ok' in outcome ? 'ok' : outcome.error.properties.code));
 const keys = () => host.run(async (state) => [...(await state.storage.list()).keys()]);

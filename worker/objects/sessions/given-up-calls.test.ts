@@ -2,32 +2,21 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
+import { put, TestSessions } from '../../../packages/testing/worker/test-sessions.ts';
 import { toWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { serialize } from '../../../src/shared/values/encode.ts';
-import type { Call } from '../../../src/shared/wire/operations.ts';
-import type { SessionId } from '../../../src/shared/wire/protocol.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { Namespaces } from '../calls/namespaces.ts';
-import { PageSessions } from './page-sessions.ts';
 
 let host: TestHost;
 afterEach(() => host.close());
 
-const put = (key: string): Call => ({
-  op: 'put',
-  entries: [[key, serialize(1)]],
-  unconfirmed: false,
-});
 const CLOSED = { error: { properties: { code: 'CONNECTION_CLOSED' } } };
 
 test('[TAB16] calls of a handle that wait for their object do not begin once the page has given up, and do once it has closed', async () => {
   host = await createTestHost();
-  const sessions = new PageSessions(host.host, () => () => {});
-  const open = async (): Promise<SessionId> => {
-    const outcome = await sessions.open('object');
-    if ('error' in outcome) throw new Error(outcome.error.message);
-    return outcome.ok;
-  };
+  const sessions = new TestSessions(host.host);
+  const open = () => sessions.opened();
   const [holder, closed, givenUp, other] = [await open(), await open(), await open(), await open()];
   await sessions.execute(holder, [{ op: 'begin', number: 1 }]);
   const waiting = {
