@@ -7,7 +7,7 @@
 import { type BrowserContext, test as base, type Page } from '@playwright/test';
 import { openBlank } from './blank-page.ts';
 import { type BrowserName, requireBrowser } from './browser.ts';
-import { startDemoSite } from './demo-site.ts';
+import { OFFLINE, startDemoSite } from './demo-site.ts';
 import { KeptPage } from './kept-page.ts';
 import { expectBounded, heapBytes, Observer } from './leftovers.ts';
 import { ownOrigin } from './own-origin.ts';
@@ -24,8 +24,10 @@ interface Fixtures {
   readonly context: BrowserContext;
   /** The repository, served at an origin that no other test uses. */
   readonly server: Served;
-  /** The built demo, at an origin that no other test uses. */
+  /** The built demo without its service worker, at an origin that no other test uses. */
   readonly demoSite: Served;
+  /** The built demo with the service worker, which keeps it for visits without a network. */
+  readonly offlineDemoSite: Served;
   /** A browser not yet started, whose profile outlives it and ends with the test. */
   readonly profile: Profile;
   /** A browser with only the actions that tests of WebKitGTK can perform as well; its profile ends with the test. */
@@ -91,6 +93,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   ],
   server: ({ sharedServer }, use) => use(ownOrigin(sharedServer)),
   demoSite: ({ builtDemo }, use) => use(ownOrigin(builtDemo)),
+  offlineDemoSite: ({ builtDemo }, use) => use(ownOrigin(builtDemo, OFFLINE)),
   context: async ({ sharedProfile: { context } }, use) => {
     const before = new Set(context.pages());
     await use(context);

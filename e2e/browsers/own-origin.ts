@@ -8,10 +8,13 @@ import type { Served } from './server.ts';
 
 let count = 0;
 
-/** Returns the server at a new address of its own. Names are unique in a run, also among its processes. */
-export function ownOrigin({ origin }: Served): Served {
+/**
+ * Returns the server at a new address of its own, which begins with the word. Names are unique in a run, also among its
+ * processes.
+ */
+export function ownOrigin({ origin }: Served, word = 'test'): Served {
   count += 1;
   const address = new URL(origin);
-  address.hostname = `test-${process.pid}-${count}.tests.localhost`;
+  address.hostname = `${word}-${process.pid}-${count}.tests.localhost`;
   return { origin: address.origin };
 }

@@ -217,7 +217,7 @@ function builtPlugin(directory: string, headers: Readonly<Record<string, string>
         // Not served at the module's own address: its imports are next to the built file.
         if (file !== request.url) return response.writeHead(302, { location: file }).end();
         response.setHeaders(new Map(Object.entries(headers)));
-        void serve(mount(file), response);
+        void serve(mount(new URL(file, 'http://localhost').pathname), response);
       });
     },
   };

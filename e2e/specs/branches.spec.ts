@@ -86,7 +86,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[BRANCH5] a branch that is kept outlives reload and restart, and is listed, opened and deleted by its name', {
-      tag: LONG,
+      tag: [LONG, ...tag],
     }, async ({ tabs, server }) => {
       const tab = await openBlankTab(tabs, server);
       await tab.evaluate(async (choice) => {

@@ -2,7 +2,7 @@
 
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 
 test('[BULK1] 20,000 rows of an async iterable, from the tab that leads and from one that follows, are all stored or none', {
   tag: LONG,
@@ -89,9 +89,9 @@ test('[BULK4] while rows are taken, frames and other tasks of the page go on', a
   expect(seen.slicesOfOwnTurns).toBe(seen.slices);
 });
 
-test('[BULK6] a batch, and entries by putMany, are one transaction each', { tag: REST }, async ({
-  storagePage,
-}) => {
+test('[BULK6] a batch, and entries by putMany, are one transaction each', {
+  tag: [REST, RELEASE],
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('batch');
     await storage.sql.exec('CREATE TABLE t(id INTEGER PRIMARY KEY, v)').ready;

@@ -550,19 +550,19 @@ test('[DEMO17] an example that was changed is no longer named, and can be chosen
 
 test('[DEMO5] opens without a network, in a new tab, with its data', { tag: LONG }, async ({
   profile,
-  demoSite,
+  offlineDemoSite,
 }) => {
   const context = await profile.launch();
-  const page = await openCounter(await context.newPage(), demoSite);
+  const page = await openCounter(await context.newPage(), offlineDemoSite);
   await expect(log(page)).toContainText('The count is 1');
   await keptOffline(page);
   await page.close();
   await context.setOffline(true);
-  const later = await open(await context.newPage(), demoSite);
+  const later = await open(await context.newPage(), offlineDemoSite);
   await later.getByRole('button', { name: 'count', exact: true }).click();
   await expect(log(later)).toContainText('Counter.count()');
   await expect(keys(later)).toContainText('1');
   await expect(later.getByText('TypeScript finds no mistakes.')).toBeVisible();
-  await later.goto(`${demoSite.origin}/notes.html`);
+  await later.goto(`${offlineDemoSite.origin}/notes.html`);
   await expect(later.getByText('No notes yet')).toBeVisible();
 });

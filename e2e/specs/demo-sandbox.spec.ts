@@ -315,28 +315,28 @@ export class Poisoner extends DurableObject {
 
 test("[DEMO36] code in this origin cannot change the site's pages by the service worker's cache", {
   tag: LONG,
-}, async ({ context, demoSite }) => {
+}, async ({ context, offlineDemoSite }) => {
   const heard: string[] = [];
   const other = await serveStatic((path) => {
     heard.push(path);
     return '';
   });
   const page = await context.newPage();
-  await store(page, demoSite, 'own', POISONER(`${other.origin}/stolen`));
-  await page.goto(`${demoSite.origin}/index.html`);
+  await store(page, offlineDemoSite, 'own', POISONER(`${other.origin}/stolen`));
+  await page.goto(`${offlineDemoSite.origin}/index.html`);
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
   await page.getByRole('button', { name: 'poison', exact: true }).click();
   await expect(log(page).locator('.log-value')).toContainText('documents: 1');
   for (const path of ['index.html', '', 'notes.html']) {
-    await page.goto(`${demoSite.origin}/${path}`);
+    await page.goto(`${offlineDemoSite.origin}/${path}`);
     await expect(page).not.toHaveTitle('Poisoned');
     await expect(page.getByRole('navigation').first()).toBeVisible();
-    expect(page.url()).toBe(`${demoSite.origin}/${path}`);
+    expect(page.url()).toBe(`${offlineDemoSite.origin}/${path}`);
   }
   expect(heard).toEqual([]);
   // The lost files are cached again.
   await context.setOffline(true);
-  await page.goto(`${demoSite.origin}/index.html`);
+  await page.goto(`${offlineDemoSite.origin}/index.html`);
   await expect(page.getByRole('button', { name: 'poison', exact: true })).toBeVisible();
   await context.setOffline(false);
   await page.goto('about:blank');

@@ -4,10 +4,11 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
 import { ownOrigin } from '../browsers/own-origin.ts';
 import type { Served } from '../browsers/server.ts';
+import type { StaticSite } from '../browsers/static-site.ts';
 import { LONG, ONCE, RELEASE, REST } from '../browsers/tags.ts';
-import { type DeploymentsSite, startDeployments } from './deployments/site.ts';
+import { startDeployments } from './deployments/site.ts';
 
-let deployments: DeploymentsSite;
+let deployments: StaticSite;
 
 // Not a fixture of the process: Playwright would start another, with a browser, for this file alone.
 base.beforeAll(async () => {

@@ -33,12 +33,12 @@ test.beforeAll(async ({ browserName: _ }, testInfo) => {
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describeOn('build');
-describeOn('dev', LONG);
+describeOn('dev', [LONG, RELEASE]);
 
 /** An app's tests with the harness, on one of the app's servers. */
-function describeOn(served: 'build' | 'dev', tag?: string): void {
+function describeOn(served: 'build' | 'dev', tag: string[] = []): void {
   const title = served === 'build' ? 'on the build of an app' : 'on its development server';
-  test.describe(title, tag === undefined ? {} : { tag }, () => {
+  test.describe(title, { tag }, () => {
     /** Run once: a browser and a server start for all that is asked here. */
     let tests: readonly RanTest[];
     test.beforeAll(async ({ browserName }, testInfo) => {
@@ -90,8 +90,9 @@ test(
   },
 );
 
+// In one part with the tests on the build, which make the folder.
 test('[HARN6] the build of the app has nothing of the harness, and is as large without it', {
-  tag: [LONG, ONCE],
+  tag: ONCE,
 }, () => {
   const built = filesIn(join(folder, 'dist'));
   const names = Object.keys(built);

@@ -1,7 +1,7 @@
 // Keys and values, transactions and alarms, as a page uses them.
 
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 
 test('[VAL1] put stores and get returns any value that structured clone takes', async ({
   storagePage,
@@ -71,7 +71,7 @@ test('[KV2] many keys are put, read and deleted in one call each, and read in or
 });
 
 test('[KV8] list takes a prefix, both bounds, a limit and the reverse order', {
-  tag: LONG,
+  tag: [LONG, RELEASE],
 }, async ({ storagePage }) => {
   const keys = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('list');
@@ -88,9 +88,9 @@ test('[KV8] list takes a prefix, both bounds, a limit and the reverse order', {
   expect(keys).toEqual(['a:1 a:2 a:3 a:4', 'a:2 a:3', 'a:3', 'a:4 a:3']);
 });
 
-test('[PAGE9] kv mirrors the synchronous keys, and is the same data', { tag: LONG }, async ({
-  storagePage,
-}) => {
+test('[PAGE9] kv mirrors the synchronous keys, and is the same data', {
+  tag: [LONG, RELEASE],
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('kv');
     await storage.kv.put('a', 1);
@@ -129,9 +129,9 @@ test('[ID5] objects of different names hold different data', { tag: LONG }, asyn
   expect(seen).toEqual(['of one', null]);
 });
 
-test('[KV9] deleteAll empties keys and tables, and leaves the alarm', { tag: LONG }, async ({
-  storagePage,
-}) => {
+test('[KV9] deleteAll empties keys and tables, and leaves the alarm', {
+  tag: [LONG, RELEASE],
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('empty');
     const alarmMs = Date.now() + 3_600_000;
@@ -149,9 +149,9 @@ test('[KV9] deleteAll empties keys and tables, and leaves the alarm', { tag: LON
   expect(seen).toEqual({ keys: 0, tables: [], isAlarmKept: true });
 });
 
-test('[AL1] an alarm is set by number or Date, read back and deleted', { tag: LONG }, async ({
-  storagePage,
-}) => {
+test('[AL1] an alarm is set by number or Date, read back and deleted', {
+  tag: [LONG, RELEASE],
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('alarm');
     const alarmMs = Date.now() + 3_600_000;

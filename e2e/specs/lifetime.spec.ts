@@ -3,11 +3,11 @@
 import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { REST } from '../browsers/tags.ts';
+import { RELEASE, REST } from '../browsers/tags.ts';
 
 const STORED = { value: 'kept', rows: [{ x: 1 }], alarm: 4_000_000_000_000 };
 
-test('[DUR1] data outlives a reload', { tag: REST }, async ({ storagePage }) => {
+test('[DUR1] data outlives a reload', { tag: [REST, RELEASE] }, async ({ storagePage }) => {
   await storagePage.evaluate(store);
   await storagePage.reload();
   await whenLoaded(storagePage);

@@ -1,7 +1,7 @@
 // SQL as a page uses it: rows are pulled from the worker in batches.
 
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, REST } from '../browsers/tags.ts';
+import { LONG, RELEASE, REST } from '../browsers/tags.ts';
 
 test('[SQL2] exec runs several statements, binds to the last and gives its rows', async ({
   storagePage,
@@ -61,9 +61,9 @@ test('[CUR1] a result of many batches comes whole and in order, by every way of 
   expect(seen).toEqual([true, true, true]);
 });
 
-test('[CUR2] next, raw and toArray of one cursor share its position', { tag: REST }, async ({
-  storagePage,
-}) => {
+test('[CUR2] next, raw and toArray of one cursor share its position', {
+  tag: [REST, RELEASE],
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('position');
     const cursor = sql.exec('SELECT column1 AS x FROM (VALUES (1), (2), (3), (4))');
@@ -76,9 +76,9 @@ test('[CUR2] next, raw and toArray of one cursor share its position', { tag: RES
   expect(seen).toEqual([{ x: 1 }, [2], [{ x: 3 }, { x: 4 }], true]);
 });
 
-test('[CUR3] one gives the only row, and rejects for none and for two', { tag: REST }, async ({
-  storagePage,
-}) => {
+test('[CUR3] one gives the only row, and rejects for none and for two', {
+  tag: [REST, RELEASE],
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('one');
     const codeOf = (promise: Promise<unknown>) =>
@@ -96,9 +96,9 @@ test('[CUR3] one gives the only row, and rejects for none and for two', { tag: R
   expect(seen).toEqual([{ x: 1 }, 'CURSOR_ROWS', 'CURSOR_ROWS', [7]]);
 });
 
-test('[CUR5] a cursor left early can be closed, and the table be dropped', { tag: LONG }, async ({
-  storagePage,
-}) => {
+test('[CUR5] a cursor left early can be closed, and the table be dropped', {
+  tag: [LONG, RELEASE],
+}, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('close');
     await sql.exec(
@@ -115,7 +115,9 @@ test('[CUR5] a cursor left early can be closed, and the table be dropped', { tag
   expect(seen).toEqual({ n: 0 });
 });
 
-test('[SQL17] databaseSize grows with stored data', { tag: LONG }, async ({ storagePage }) => {
+test('[SQL17] databaseSize grows with stored data', { tag: [LONG, RELEASE] }, async ({
+  storagePage,
+}) => {
   const sizes = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('size');
     const before = await sql.databaseSize;
@@ -125,7 +127,7 @@ test('[SQL17] databaseSize grows with stored data', { tag: LONG }, async ({ stor
   expect(sizes[1] - sizes[0]).toBeGreaterThanOrEqual(100_000);
 });
 
-test('[SQL13] FTS5 finds text', { tag: LONG }, async ({ storagePage }) => {
+test('[SQL13] FTS5 finds text', { tag: [LONG, RELEASE] }, async ({ storagePage }) => {
   const found = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('search');
     await sql.exec('CREATE VIRTUAL TABLE notes USING fts5(text)').ready;

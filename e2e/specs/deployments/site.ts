@@ -1,12 +1,13 @@
 // Serves several deployments of an app on one origin, each at an address of its own, like a server while tabs of
 // earlier deployments are open. Each is bundled with its own build number and its own version of the protocol.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { builtOnce } from '../../browsers/built-once.ts';
 import { REPOSITORY } from '../../browsers/server.ts';
-import { serveStatic } from '../../browsers/static-site.ts';
+import { type StaticSite, serveStatic } from '../../browsers/static-site.ts';
 import { bundlePlugins } from '../../package/bundle-plugins.ts';
 
 /** The arguments that a deployment passes to `serve`, whether it has the new method, and its migrations. */
@@ -24,37 +25,26 @@ export interface AppDeployment extends Given {
   readonly protocol?: number;
 }
 
-export interface DeploymentsSite {
-  /** The page of a deployment has its name as path. */
-  readonly origin: string;
-  close(): Promise<void>;
-}
-
 const PAGE =
   '<!doctype html><title>app</title><link rel="icon" href="data:,"><script type="module" src="page.js"></script>';
 
+/** Serves the deployments, each by its name as path. They are built once a run, also for several browsers. */
 export async function startDeployments(
   deployments: Readonly<Record<string, AppDeployment>>,
-): Promise<DeploymentsSite> {
-  const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-deployments-'));
-  for (const [name, deployment] of Object.entries(deployments)) {
-    await bundle(join(folder, name), name, deployment);
-  }
-  const read = (path: string): string | Buffer => {
+): Promise<StaticSite> {
+  const digest = createHash('sha256').update(JSON.stringify(deployments)).digest('hex');
+  const folder = await builtOnce(`deployments-${digest.slice(0, 16)}`, async (folder) => {
+    for (const [name, deployment] of Object.entries(deployments)) {
+      await bundle(join(folder, name), name, deployment);
+    }
+  });
+  return await serveStatic((path) => {
     if (path.endsWith('/')) return PAGE;
     const isWasm = path.endsWith('/sqlite3.wasm');
     return readFileSync(
       isWasm ? join(REPOSITORY, 'worker/engine/vfs/sqlite3.wasm') : join(folder, path),
     );
-  };
-  const site = await serveStatic(read);
-  return {
-    origin: site.origin,
-    async close() {
-      await site.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  });
 }
 
 async function bundle(outdir: string, name: string, { protocol, ...given }: AppDeployment) {

@@ -44,7 +44,13 @@ export const talk: Talk = async (ask) => {
   const both = () => [one.text.toString(), two.text.toString()];
   const agree = (length: number) =>
     until(() => both().every((text) => text.length === length) && new Set(both()).size === 1);
-  const look = async () => (await ask(`${FOLDER}/room`)).json();
+  const settled = async () => {
+    for (;;) {
+      const state = await (await ask(`${FOLDER}/room`)).json();
+      if (isSettled(state)) return state;
+      await pause();
+    }
+  };
   await until(() => one.provider.synced && two.provider.synced);
 
   one.text.insert(0, 'hello');
@@ -61,8 +67,7 @@ export const talk: Talk = async (ask) => {
   const seen = two.others;
   two.say('hi');
   await until(() => one.heard.length === 1 && two.heard.length === 1);
-  await until(async () => isSettled(await look()));
-  const before = await look();
+  const before = await settled();
 
   for (const { provider } of [one, two]) provider.disconnect();
   await until(() => one.provider.ws === null && two.provider.ws === null);
@@ -71,8 +76,7 @@ export const talk: Talk = async (ask) => {
   for (const { provider } of [one, two]) provider.connect();
   await until(() => one.provider.synced && two.provider.synced);
   await agree(30);
-  await until(async () => isSettled(await look()));
-  const after = await look();
+  const after = await settled();
 
   one.provider.destroy();
   await until(() => Object.keys(two.others).length === 0);
@@ -85,6 +89,8 @@ function isSettled(state: unknown): boolean {
   return here === saved && awareness.length === 2;
 }
 
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10));
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await pause();
 }
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, 10));

@@ -345,12 +345,18 @@ describe('a copy for each identity', () => {
   test('[FOLP37] after its host was closed an object has no copy', async () => {
     let answer!: (identity: string) => void;
     const identity = () => new Promise<string>((resolve) => (answer = resolve));
-    const { room, close } = await device(unreachable, { identity });
+    const world = worldOf();
+    const { room, close } = await device(unreachable, { world, identity });
     const call = room('a').call('names', []);
     await turns(1);
     const closed = close();
     answer('ann');
     await expect(call).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
     await closed;
+    await turns();
+    expect(await world.medium!.keys()).toEqual([]);
+    const open = await device(unreachable, { world, identity: 'ann' });
+    await open.room('a').call('names', []);
+    expect(await world.medium!.keys()).not.toEqual([]);
   });
 });

@@ -24,8 +24,9 @@ describe('in a realm', () => {
   test('[MG34] fetch reaches the provider below its address, and the network otherwise', async () => {
     const outside: string[] = [];
     const realm = {
-      fetch: async (input: string | URL | Request) => {
-        outside.push(input instanceof Request ? input.url : String(input));
+      fetch: async (input: string | URL | Request, init?: RequestInit) => {
+        const { method, url } = new Request(input, init);
+        outside.push(`${method} ${url}`);
         return new Response('outside');
       },
     };
@@ -35,8 +36,10 @@ describe('in a realm', () => {
     expect((await inside.json()).result.name).toBe('First');
     expect((await realm.fetch(new URL(`${provider.baseUrl}?x`))).status).toBe(404);
     const others = [`${provider.baseUrl}2/accounts`, 'https://other.example/client/v4/accounts'];
-    for (const url of others) await realm.fetch(url);
-    expect(outside).toEqual(others);
+    for (const url of others) {
+      expect(await (await realm.fetch(url, { method: 'PUT' })).text()).toBe('outside');
+    }
+    expect(outside).toEqual(others.map((url) => `PUT ${url}`));
     remove();
     expect(realm.fetch).toBe(before);
   });

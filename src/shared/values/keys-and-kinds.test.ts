@@ -238,10 +238,9 @@ describe('[VAL1] an object of another realm is stored as the same of this one', 
   });
 
   test('errors, and values that cannot be stored', () => {
-    expect(roundTrip(runInNewContext("new TypeError('m')"))).toMatchObject({
-      name: 'TypeError',
-      message: 'm',
-    });
+    const stored = roundTrip(runInNewContext("new TypeError('m')"));
+    expect(stored).toBeInstanceOf(TypeError);
+    expect(stored).toMatchObject({ name: 'TypeError', message: 'm' });
     for (const code of ['new WeakMap()', 'Promise.resolve()', "new Intl.NumberFormat('en')"]) {
       expect(refusalOf(runInNewContext(code)).name).toBe('DataCloneError');
     }

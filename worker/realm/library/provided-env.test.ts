@@ -253,6 +253,15 @@ describe('one env', () => {
     expect([env.NAME, env.KV]).toEqual(['given', (other.env as Untyped).KV]);
   });
 
+  test('[NODE31] a binding of a host that has ended does not call another host', async () => {
+    const ended = await createObjects({ Box }, { bindings: { KV: kv() } });
+    const get = async () => (ended.env as Untyped).KV.get('key');
+    expect(await get()).toBeNull();
+    await ended.close();
+    await start({ Box }, { bindings: { KV: kv() } });
+    await expect(get()).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+  });
+
   test('[NODE11] two hosts that run at once have each an env of their own', async () => {
     provideEnv({ NAME: 'given' });
     const first = await createObjects({ Box });

@@ -28,6 +28,8 @@ export class Desk extends Agent<Cloudflare.Env, Count> {
       text: 'soon',
     });
     const scheduleEntry = await fired;
+    // The library deletes a schedule after its callback has returned.
+    while ((await this.listSchedules()).length > 0) await new Promise((r) => setTimeout(r, 10));
 
     const cron = await this.schedule('0 8 * * *', 'onScheduled', { text: 'daily' });
     const kept = await this.listSchedules();
