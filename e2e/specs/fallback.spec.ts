@@ -120,31 +120,46 @@ test('[TAB1] [TAB2] on IndexedDB tabs share an object, and when the leader close
   expect(after).toEqual(['leading', 'indexeddb']);
 });
 
-test('[SES5] on IndexedDB transactions of two tabs do not mix', { tag: [LONG, RELEASE] }, async ({
-  tabs,
-  server,
-  browserName,
-}) => {
+test('[SES5] on IndexedDB transactions of two tabs do not mix: one waits while that of the other is open', {
+  tag: [LONG, RELEASE],
+}, async ({ tabs, server, browserName }) => {
   const choice = choiceIn(browserName);
-  const both = [await openBlankTab(tabs, server), await openBlankTab(tabs, server)];
-  for (const tab of both) {
-    await tab.evaluate(async (choice) => {
-      const storage = await window.api.openStorage('shared', choice);
-      window.counting = (async () => {
-        for (let i = 0; i < 10; i++) {
-          await storage.transaction(async (txn) => {
-            await txn.put('count', ((await txn.get<number>('count')) ?? 0) + 1);
-          });
-        }
-      })();
-    }, choice);
-  }
-  for (const tab of both) await tab.evaluate(() => window.counting, null);
-  const count = await both[0]!.evaluate(
+  const one = await openBlankTab(tabs, server);
+  const two = await openBlankTab(tabs, server);
+  await two.evaluate(async (choice) => {
+    const storage = await window.api.openStorage('shared', choice);
+    const channel = new BroadcastChannel('turns');
+    window.counting = new Promise((resolve) => {
+      channel.onmessage = () => {
+        const counted = storage.transaction(async (txn) => {
+          await txn.put('count', ((await txn.get<number>('count')) ?? 0) + 1);
+        });
+        channel.postMessage('asked');
+        resolve(counted);
+      };
+    });
+  }, choice);
+  // It has read, and writes once the other tab has begun its own transaction.
+  await one.evaluate(async (choice) => {
+    const storage = await window.api.openStorage('shared', choice);
+    const channel = new BroadcastChannel('turns');
+    await storage.transaction(async (txn) => {
+      const count = (await txn.get<number>('count')) ?? 0;
+      const asked = new Promise((resolve) => {
+        channel.onmessage = resolve;
+      });
+      channel.postMessage('open');
+      await asked;
+      for (let i = 0; i < 20; i++) await txn.get('other');
+      await txn.put('count', count + 1);
+    });
+  }, choice);
+  await two.evaluate(() => window.counting, null);
+  const count = await one.evaluate(
     async (choice) => (await window.api.openStorage('shared', choice)).get('count'),
     choice,
   );
-  expect(count).toBe(20);
+  expect(count).toBe(2);
 });
 
 test('[DUR2] on IndexedDB a worker that is terminated among writes loses no acknowledged one, and objects go on in the next', {

@@ -44,17 +44,27 @@ test('[PITR2] a bookmark for a time finds that time; deleteAll can be undone', {
 }, async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('by-time');
-    await storage.put('a', 1);
-    const time = Date.now();
-    while (Date.now() <= time) await storage.get('a');
+    const times: number[] = [];
+    for (const value of [1, 2, 3]) {
+      await storage.put('a', value);
+      const time = Date.now();
+      times.push(time);
+      while (Date.now() <= time) await storage.get('a');
+    }
     await storage.deleteAll();
     const gone = (await storage.list()).size;
-    const bookmark = await storage.getBookmarkForTime(new Date(time));
-    await storage.onNextSessionRestoreBookmark(bookmark);
-    await storage.abort('restore');
-    return { gone, back: await storage.get('a') };
+    const back: unknown[] = [];
+    for (const time of [times[1]!, times[0]!, times[2]!]) {
+      const bookmark = await storage.getBookmarkForTime(new Date(time));
+      const undo = await storage.onNextSessionRestoreBookmark(bookmark);
+      await storage.abort('restore');
+      back.push(await storage.get('a'));
+      await storage.onNextSessionRestoreBookmark(undo);
+      await storage.abort('undo');
+    }
+    return { gone, back };
   });
-  expect(seen).toEqual({ gone: 0, back: 1 });
+  expect(seen).toEqual({ gone: 0, back: [2, 1, 3] });
 });
 
 test('[PITR3] a text that is not a bookmark, and a time outside the window, are errors with a code', {

@@ -180,3 +180,14 @@ export const MADE_EXPRESSIONS: Readonly<Record<string, string>> = {
   'worker/engine/sql/tokens.ts new RegExp(TOKEN)':
     'a copy of a literal, with a position of its own',
 };
+
+/** Rules that are tested before a release only, and why. */
+export const RELEASE_ONLY: Readonly<Record<string, string>> = {
+  APP7: 'the examples that follow a server; follow-guide.spec.ts runs an app like them',
+  DEMO30: 'links with data; DEMO32 refuses damaged ones, and unit tests read and write them',
+  DOC6: "the search of the guide, which is VitePress's own",
+  INSP12: 'views of the inspector, on functions that unit tests of diff, revert and merge show',
+  INSP6: 'the list of the objects of classes, which CONN1 shows without the inspector',
+  PKG21: 'a browser extension, whose pages start workers as other pages do',
+  SIMU23: 'the playground on a simulated run, whose parts are tested without it',
+};

@@ -37,7 +37,6 @@ export const OF_FIREFOX = [
   'errors',
   'fallback',
   'fallback-faults',
-  'harness',
   'key-value',
   'large-values',
   'leftovers',
@@ -116,9 +115,9 @@ export function stagesOfRest(folder: string): readonly Stage[] {
         endToEnd('end-to-end tests', 'WebKitGTK', folder, `--grep-invert=${RELEASE}`),
         fuzz,
         hostile,
+        simulator('simulation', '--seed', '1', '--rounds', '40', '--jobs', '1'),
       ],
     ],
-    [[simulator('simulation', '--seed', '1', '--rounds', '40', '--jobs', '2')]],
     // Each keeps two cores busy, so side by side they would only slow each other.
     [
       [

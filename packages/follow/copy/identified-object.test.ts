@@ -346,7 +346,7 @@ describe('a copy for each identity', () => {
     let answer!: (identity: string) => void;
     const identity = () => new Promise<string>((resolve) => (answer = resolve));
     const world = worldOf();
-    const { room, close } = await device(unreachable, { world, identity });
+    const { here, room, close, connects, delays } = await device(unreachable, { world, identity });
     const call = room('a').call('names', []);
     await turns(1);
     const closed = close();
@@ -354,6 +354,7 @@ describe('a copy for each identity', () => {
     await expect(call).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
     await closed;
     await turns();
+    expect([connects(), delays(), here.host.instances.running()]).toEqual([0, [], []]);
     expect(await world.medium!.keys()).toEqual([]);
     const open = await device(unreachable, { world, identity: 'ann' });
     await open.room('a').call('names', []);
