@@ -32,7 +32,7 @@ const test = base.extend<Fixtures>({
 });
 
 test('the first screen introduces the page, and leads to the playground', {
-  tag: [LONG, ONCE],
+  tag: [LONG, ONCE, RELEASE],
 }, async ({ demo }) => {
   await expect(
     demo.getByRole('heading', { name: /^Write a Durable Object\. Run it in the browser/ }),
@@ -169,7 +169,7 @@ test("a second tab sees the first tab's writes, and a conflict is shown", { tag:
 
 test(
   '[UNDO1] [UNDO5] typing is undone and redone by keys and buttons, while another tab writes',
-  { tag: [LONG, ONCE] },
+  { tag: [LONG, ONCE, RELEASE] },
   async ({ demo, openDemo }, testInfo) => {
     await writeNote(demo, 'Mine', 'one');
     const text = demo.getByLabel('Text', { exact: true });

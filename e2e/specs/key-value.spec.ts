@@ -210,9 +210,9 @@ test('[PTX1] a transaction whose closure throws, or that is rolled back, leaves 
   expect(seen).toEqual([true, 'old', 'TRANSACTION_ENDED', 'old']);
 });
 
-test('[SES5] transactions of two handles on one object do not mix', { tag: REST }, async ({
-  storagePage,
-}) => {
+test('[SES5] transactions of two handles on one object do not mix', {
+  tag: [REST, RELEASE],
+}, async ({ storagePage }) => {
   const count = await storagePage.evaluate(async () => {
     const handles = await Promise.all([
       window.api.openStorage('counter'),

@@ -1,10 +1,10 @@
 // An app under strict policies: Content-Security-Policy as a header of every file, Trusted Types, COOP and COEP.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { build } from 'esbuild';
+import { builtOnce } from '../browsers/built-once.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { type StaticSite, serveStatic } from '../browsers/static-site.ts';
@@ -33,26 +33,25 @@ type Way = keyof Window['ways'];
 let folder: string;
 
 test.beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'ctx-storage-policies-'));
-  await build({
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    target: 'es2022',
-    logLevel: 'warning',
-    absWorkingDir: REPOSITORY,
-    outdir: folder,
-    entryPoints: {
-      page: 'e2e/specs/policies/page.ts',
-      'worker-of-app': 'e2e/specs/policies/worker.ts',
-      worker: 'worker/start/entries/storage-worker.ts',
-      'source-worker': 'packages/entries/source-worker.ts',
-    },
-    plugins: bundlePlugins,
+  folder = await builtOnce('policies', async (outdir) => {
+    await build({
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      target: 'es2022',
+      logLevel: 'warning',
+      absWorkingDir: REPOSITORY,
+      outdir,
+      entryPoints: {
+        page: 'e2e/specs/policies/page.ts',
+        'worker-of-app': 'e2e/specs/policies/worker.ts',
+        worker: 'worker/start/entries/storage-worker.ts',
+        'source-worker': 'packages/entries/source-worker.ts',
+      },
+      plugins: bundlePlugins,
+    });
   });
 });
-
-test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The app, with the same headers for all its files. */
 function serveApp(policy: readonly string[], headers: Readonly<Record<string, string>> = {}) {

@@ -2,6 +2,7 @@
 
 import { expect } from 'vitest';
 import type { FileDirectory } from '../../../worker/engine/file/file.ts';
+import type { MemoryDirectory } from '../../../worker/engine/file/memory-file.ts';
 import { ObjectFiles } from '../../../worker/engine/log/object-files.ts';
 import { PAGE_BYTES } from '../../../worker/engine/log/pages.ts';
 import { type FilesOptions, noise, TestEnvironment, WatchedDirectory } from './test-log.ts';
@@ -54,7 +55,7 @@ export function expectRead(files: ObjectFiles, pages: readonly Uint8Array[]): vo
 
 /** Checks that an object opened on the stored files has these pages, and no others. */
 export async function expectStored(
-  directory: FileDirectory,
+  directory: MemoryDirectory,
   pages: readonly Uint8Array[],
 ): Promise<void> {
   const opened = await openFiles(new WatchedDirectory(directory));
