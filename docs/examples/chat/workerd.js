@@ -17,14 +17,19 @@ const workerd = new Miniflare({
   modules: true,
   scriptPath: 'dist-server/server.js',
   compatibilityDate: '2026-07-01',
-  durableObjects: { ROOM: { className: 'Room', useSQLite: true } },
+  durableObjects: {
+    ROOM: { className: 'Room', useSQLite: true },
+    ACCOUNT: { className: 'Account', useSQLite: true },
+  },
   durableObjectsPersist: 'rooms',
 });
 
 const { href } = await workerd.ready;
 const page = await createServer({
   mode: 'workerd',
-  server: { proxy: { '/room': { target: href, ws: true } } },
+  server: {
+    proxy: { '/room': { target: href, ws: true }, '/sign-in': href, '/sign-out': href },
+  },
 });
 await page.listen();
 page.printUrls();

@@ -1,6 +1,6 @@
 // Tests calls on the forecast: their first run, and their runs after a change of the base.
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { NO_FOLLOWERS } from '../../../worker/objects/host/followers.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { createCalledHost } from '../../testing/worker/called-host.ts';
@@ -71,25 +71,64 @@ test('[FOLS22] [FOLS23] in a forecast, ctx.caller is whose copy it is, and what 
       await this.ctx.endFollowers('bob');
     }
   }
-  for (const identity of ['ann', undefined]) {
-    const own = await createTestHost({}, { Signing });
-    const { host } = own;
-    host.followers = { ...NO_FOLLOWERS, classNames: new Set(['Signing']) };
-    const base = await Base.open(host, own.address());
-    const afterRealTime = () => () => {};
-    const forecast = new Forecast(host, base.instance, { afterRealTime, identity });
-    await forecast.remake([]);
-    const value = ['undefined', identity];
-    expect(await forecast.run('sign', [])).toEqual({
-      kind: 'wrote',
-      answer: { kind: 'value', value },
-    });
-    expect(await forecast.run('end', [])).toEqual({ kind: 'outside' });
-    forecast.close();
-    base.close();
-    await own.close();
-  }
+  const own = await createTestHost({}, { Signing });
+  const { host } = own;
+  host.followers = { ...NO_FOLLOWERS, classNames: new Set(['Signing']) };
+  const base = await Base.open(host, own.address());
+  const forecast = new Forecast(host, base.instance, { afterRealTime: never, identity: 'ann' });
+  await forecast.remake([]);
+  expect(await forecast.run('sign', [])).toEqual({
+    kind: 'wrote',
+    answer: { kind: 'value', value: ['undefined', 'ann'] },
+  });
+  expect(await forecast.run('end', [])).toEqual({ kind: 'outside' });
+  forecast.close();
+  base.close();
+  await own.close();
 });
+
+test('[FOLP42] a copy that does not know whose it is leaves a call that reads ctx.caller to the server, and says once how to tell it', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  class Signing extends DurableObject {
+    declare readonly ctx: FollowedState;
+    sign() {
+      this.ctx.storage.kv.put('began', true);
+      this.ctx.storage.kv.put('author', this.ctx.caller);
+    }
+    signAnyway() {
+      try {
+        this.sign();
+      } catch {
+        this.ctx.storage.kv.put('author', 'the server');
+      }
+    }
+    keys() {
+      return [...this.ctx.storage.kv.list()];
+    }
+  }
+  const own = await createTestHost({}, { Signing });
+  const { host } = own;
+  host.followers = { ...NO_FOLLOWERS, classNames: new Set(['Signing']) };
+  const base = await Base.open(host, own.address());
+  const forecast = new Forecast(host, base.instance, { afterRealTime: never });
+  await forecast.remake([]);
+  for (const method of ['sign', 'signAnyway', 'sign']) {
+    expect(await forecast.run(method, [])).toEqual({ kind: 'outside' });
+  }
+  const nothing = { kind: 'value', value: [] };
+  expect(await forecast.run('keys', [])).toEqual({ kind: 'read', answer: nothing });
+  const read = host.use(forecast.address, ({ object }) => (object as Signing).sign());
+  await expect(read).rejects.toMatchObject({ code: 'FOLLOW_UNSUPPORTED' });
+  expect(warn.mock.calls).toEqual([
+    [expect.stringMatching(/ctx\.caller of Signing.*follow\(\{ Signing: \{ url, identity \} \}\)/)],
+  ]);
+  warn.mockRestore();
+  forecast.close();
+  base.close();
+  await own.close();
+});
+
+const never = () => () => {};
 
 /** How often `Room` was constructed. */
 let starts = 0;

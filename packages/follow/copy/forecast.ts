@@ -8,7 +8,7 @@
 // This file does not know the queue, nor which calls were sent.
 
 import { callEntry } from '@ctx-storage/core/calls';
-import { assert } from '@ctx-storage/core/errors';
+import { assert, storageError } from '@ctx-storage/core/errors';
 import {
   addressKey,
   branchAddress,
@@ -39,7 +39,7 @@ export type ForecastRun =
   | { readonly kind: 'outside' };
 
 interface Environment {
-  /** Whose copy it is: `ctx.caller` of its calls, if it is known. */
+  /** Whose copy it is: `ctx.caller` of its calls. While it is not known, calls that ask for it are left to the server. */
   readonly identity?: string | undefined;
   /** Runs the task after a delay in real time. The returned function cancels it. */
   afterRealTime(delayMs: number, task: () => void): () => void;
@@ -53,6 +53,7 @@ export class Forecast {
   #calls!: readonly QueuedCall[];
   /** The numbers of the calls that only the server can run. */
   readonly #outside = new Set<number>();
+  #hasWarned = false;
   #branch: { readonly address: ObjectAddress; readonly release: () => void } | null = null;
 
   constructor(host: ObjectHost, base: ObjectInstance, environment: Environment) {
@@ -106,7 +107,7 @@ export class Forecast {
     const { id } = await this.#base.deliver(() =>
       this.#host.branches.fork(this.#base, {
         ...FORK_OPTIONS,
-        prepare: (instance) => addServerMembers(instance, this.#environment.identity),
+        prepare: (instance) => this.#addServerMembers(instance),
       }),
     );
     const address = branchAddress(this.#base.address, id);
@@ -122,6 +123,29 @@ export class Forecast {
       }
       return true;
     });
+  }
+
+  /** Adds the members that `followable` gives to `ctx` on a server. */
+  #addServerMembers(instance: ObjectInstance): void {
+    const { state, context } = instance;
+    for (const name of SERVER_METHODS) {
+      const value = async () => context.checkSends(`ctx.${name}()`);
+      Object.defineProperty(state, name, { value, configurable: true });
+    }
+    // As on the server, the constructor runs for nobody.
+    const get = () => (instance.object === undefined ? undefined : this.#callerOf(instance));
+    Object.defineProperty(state, 'caller', { get, configurable: true });
+  }
+
+  #callerOf({ context }: ObjectInstance): string {
+    const { identity } = this.#environment;
+    if (identity !== undefined) return identity;
+    // The call counts as one that reached outside, so the server runs it, even if the class handles the error.
+    context.refusedSends += 1;
+    const error = callerUnknown(this.#base.address);
+    if (!this.#hasWarned) console.warn(error.message);
+    this.#hasWarned = true;
+    throw error;
   }
 
   async #withInstance<T>(use: (instance: ObjectInstance) => Promise<T>): Promise<T> {
@@ -188,17 +212,12 @@ async function runAgain({ object, context }: ObjectInstance, call: QueuedCall): 
   return context.refusedSends === refusedSends;
 }
 
-/** Adds the members that `followable` gives to `ctx` on a server. */
-function addServerMembers(instance: ObjectInstance, identity: string | undefined): void {
-  const { state, context } = instance;
-  for (const name of SERVER_METHODS) {
-    const value = async () => context.checkSends(`ctx.${name}()`);
-    Object.defineProperty(state, name, { value, configurable: true });
-  }
-  if (identity === undefined) return;
-  // As on the server, the constructor runs for nobody.
-  const get = () => (instance.object === undefined ? undefined : identity);
-  Object.defineProperty(state, 'caller', { get, configurable: true });
+function callerUnknown({ className }: ObjectAddress): Error {
+  return storageError(
+    'FOLLOW_UNSUPPORTED',
+    `ctx.caller of ${className}: this copy does not know whose it is, so each call that reads it waits for the server's answer. ` +
+      `Give the option identity: follow({ ${className}: { url, identity } }), with the identity that authorize returns.`,
+  );
 }
 
 /** Copies a value as if it were sent. @throws DataCloneError */

@@ -1,6 +1,8 @@
-// The page: asks for a name and a room, shows what is said there, and says what is typed.
+// The page: asks for a name and a room, shows what is said there, and says what is typed. A server asks for a password,
+// too; in this browser's own rooms nobody else is let in.
 
 import type { Message } from './message.ts';
+import { signIn, signOut, userName } from './user.ts';
 
 // The build keeps one of them.
 const rooms = () =>
@@ -15,20 +17,42 @@ const RETRY_MS = 1000;
 
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 const status = element('status');
+const enter = element<HTMLFormElement>('enter');
 const say = element<HTMLFormElement>('say');
 const text = element<HTMLInputElement>('text');
 
-// The form that asks for them brings the reader back with both in the address.
+const hasServer = import.meta.env.MODE === 'workerd' || import.meta.env.MODE === 'follow';
+
+// The form brings the reader back with the room in the address; without a server, with the name, too.
 const address = new URLSearchParams(location.search);
-const author = address.get('author');
+const author = hasServer ? await userName() : address.get('author');
 const room = address.get('room');
 
 /** Undefined: it cannot be said now. */
 let send: ((text: string) => void) | undefined;
 let lastId = 0;
 
+if (hasServer) {
+  for (const id of ['password', 'leave']) element(id).hidden = false;
+  element('password').querySelector('input')!.disabled = false;
+  enter.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const given = (name: string) => String(new FormData(enter).get(name));
+    signIn(given('author'), given('password')).then(
+      () => location.assign(`?${new URLSearchParams({ room: given('room') })}`),
+      (error) => tell(String(error)),
+    );
+  });
+  element('leave').addEventListener('click', () => {
+    signOut().then(
+      () => location.assign('?'),
+      (error) => tell(String(error)),
+    );
+  });
+}
 if (author && room) {
-  element('enter').hidden = true;
+  enter.hidden = true;
+  tell('Connecting …');
   element('room').hidden = false;
   element('title').textContent = room;
   say.addEventListener('submit', (event) => {
@@ -37,7 +61,7 @@ if (author && room) {
     send(text.value);
     say.reset();
   });
-  if (import.meta.env.MODE === 'follow') void followRoom(author, room);
+  if (import.meta.env.MODE === 'follow') void followRoom(room);
   else void stay(author, room);
 }
 
@@ -45,42 +69,44 @@ if (author && room) {
 async function stay(author: string, room: string): Promise<void> {
   const again = (reason: string) => {
     send = undefined;
-    status.textContent = reason;
+    tell(reason);
     setTimeout(() => stay(author, room), RETRY_MS);
   };
   try {
-    const query = new URLSearchParams({ author, after: String(lastId) });
     const { openSocket } = await rooms();
-    const socket: Socket = await openSocket(room, query);
+    const socket: Socket = await openSocket(room, lastId, author);
     socket.addEventListener('message', (event) => {
       show(JSON.parse((event as MessageEvent<string>).data));
     });
     socket.addEventListener('close', () => again('Connecting again …'));
     send = (text) => socket.send(text);
-    status.textContent = 'Connected';
+    tell('Connected');
   } catch (error) {
     again(String(error));
   }
 }
 
 /** Shows a copy of the room: the server may put right what was said here, so each time all is shown again. */
-async function followRoom(author: string, room: string): Promise<void> {
+async function followRoom(room: string): Promise<void> {
   const showAll = (messages: Message[]) => {
     element('messages').replaceChildren();
     messages.forEach(show);
-  };
-  const tell = (text: string) => {
-    status.textContent = text;
   };
   try {
     const { openFollowed } = await import('./follow/followed-room.ts');
     const copy = await openFollowed(room, showAll, tell);
     send = (text) => {
-      copy.say(author, text).catch((error) => tell(String(error)));
+      copy.say(text).catch((error) => tell(String(error)));
     };
   } catch (error) {
     tell(String(error));
   }
+}
+
+/** Says how the page is connected. If the session has ended, the form is shown again. */
+function tell(connection: string): void {
+  status.textContent = connection;
+  if (connection.startsWith('Signed out')) enter.hidden = false;
 }
 
 function show({ id, author, text, at }: Message): void {

@@ -26,7 +26,8 @@ export async function openFollowed(
     .subscribe((messages = []) => show(messages), { onError: (error) => tell(String(error)) });
   const status = followed(stub);
   const tellState = () => {
-    const { state, pending } = status;
+    const { state, pending, reason } = status;
+    if (reason === 'NOT_AUTHORIZED') return tell('Signed out: sign in again');
     tell(pending === 0 ? STATES[state] : `${STATES[state]}, ${pending} to send`);
   };
   status.addEventListener('change', tellState);

@@ -2,12 +2,14 @@
 
 import { followable } from 'ctx-storage/followable';
 import { Room as RoomClass } from '../room.ts';
+import type { Env } from '../server.ts';
+import { sessionOf } from '../sessions.ts';
 
-export { default } from '../server.ts';
+export { Account, default } from '../server.ts';
 
 export const Room = followable(RoomClass, {
-  // Anybody may read and write. With accounts: who it is, from a cookie, or null.
-  authorize: () => 'anybody',
+  // Who has signed in may read and write. What is written has their name, by `ctx.caller`.
+  authorize: (request, { env }) => sessionOf(request, env as Env),
   methods: ['say', 'messages'],
   version: 1,
 });

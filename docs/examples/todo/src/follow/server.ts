@@ -1,23 +1,34 @@
-// The server, in Node and on workerd: /list/NAME is the list of that name.
+// The server, in Node and on workerd: /list/NAME is the list of the person with that name, who alone may follow it.
 
 import { followable } from 'ctx-storage/followable';
+import { type AccountsEnv, answerSignIn, sessionOf } from './sessions.ts';
 import { TodoObject as TodoClass } from './todo-object.ts';
 
+export { Account } from './account.ts';
+
 export const TodoObject = followable(TodoClass, {
-  // Anybody may read and change the list. With accounts: who it is, from a cookie, or null.
-  authorize: () => 'anybody',
+  authorize: async (request, { env }) => {
+    const session = await sessionOf(request, env as Env);
+    return session?.identity === ownerOf(request) ? session : null;
+  },
   methods: ['all', 'add', 'setDone', 'remove'],
   version: 1,
 });
 
-interface Env {
+interface Env extends AccountsEnv {
   readonly TODO: { getByName(name: string): { fetch(request: Request): Promise<Response> } };
 }
 
 export default {
-  fetch(request: Request, env: Env): Promise<Response> | Response {
-    const [, name] = /^\/list\/([^/]+)$/.exec(new URL(request.url).pathname) ?? [];
+  async fetch(request: Request, env: Env): Promise<Response> {
+    const answer = await answerSignIn(request, env);
+    if (answer !== null) return answer;
+    const name = ownerOf(request);
     if (name === undefined) return new Response('Not found', { status: 404 });
     return env.TODO.getByName(name).fetch(request);
   },
 };
+
+function ownerOf(request: Request): string | undefined {
+  return /^\/list\/([a-z0-9_-]{1,32})$/.exec(new URL(request.url).pathname)?.[1];
+}
