@@ -5,6 +5,7 @@ import { serve } from '../../worker/start/entries/objects.ts';
 import { ShoppingList } from './shopping-list.ts';
 
 const Followable = followable(ShoppingList, {
+  // Only this page reaches its worker. A server asks who has signed in (docs/follow.md).
   authorize: () => 'visitor',
   methods: ['add', 'tick', 'remove', 'items'],
   version: 1,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { REPOSITORY } from '../browsers/server.ts';
-import { exampleNames, manifestOf } from './copied-example.ts';
+import { EXAMPLES, exampleNames, manifestOf } from './copied-example.ts';
 import { EMULATOR, manifestOf as publishedManifestOf } from './entry-modules.ts';
 
 const { version, devDependencies } = JSON.parse(
@@ -26,5 +26,16 @@ test.each(exampleNames())(
     expect(wanted).toEqual(
       Object.fromEntries(Object.keys(wanted).map((each) => [each, tested[each]])),
     );
+  },
+);
+
+/** The files for accounts, which `todo` has in a folder of its own. */
+test.each(['account.ts', 'sessions.ts', 'user.ts'])(
+  '[APP9] todo and chat have the same %s, which one test of both shows',
+  (file) => {
+    const [todo, chat] = [`todo/src/follow/${file}`, `chat/src/${file}`].map((path) =>
+      readFileSync(join(EXAMPLES, path), 'utf8'),
+    );
+    expect(todo).toBe(chat);
   },
 );

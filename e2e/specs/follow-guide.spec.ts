@@ -1,6 +1,6 @@
 // The guide to following, as a newcomer follows it: its files in an empty folder, the packed package, its commands.
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, execSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,9 @@ const GUIDE = readFileSync(join(REPOSITORY, 'docs/follow.md'), 'utf8');
 /** A block that begins with the name of its file. */
 const FILE = /^```\w+\n(?:\/\/|<!--) (?<name>[\w.]+)(?: -->)?\n(?<code>[\s\S]*?)^```$/gm;
 
+/** The command that makes the secret. */
+const SECRET = /^node -e .*$/m;
+
 /** The port of `ctx-storage dev`, which the guide names. */
 const PORT_OF_GUIDE = '8787';
 
@@ -30,6 +33,7 @@ test('[DOC9] the files of the follow guide are an app of two devices, also after
 }, async ({ context }) => {
   await installPacked(folder);
   linkPackages(folder, ['esbuild', 'ws', 'vite']);
+  execSync(SECRET.exec(GUIDE)![0], { cwd: folder });
   let server = await serverOf(0);
   const files = [...GUIDE.matchAll(FILE)].map(({ groups }) => groups!.name);
   expect(files).toEqual([
