@@ -90,6 +90,7 @@ test('[APP7] the todo app follows a server on two devices: offline, through a re
     const laptop = await context.newPage();
     for (const device of [phone, laptop]) {
       await device.goto(server.address);
+      await signIn(device, 'ann');
       await expect(device.getByRole('status')).toHaveText('Up to date');
     }
     await add(phone, 'milk');
@@ -137,6 +138,42 @@ test('[APP7] the todo app follows a server on two devices: offline, through a re
     removeExample(folder);
   }
 });
+
+test('[APP9] the next person at a device of the todo app has a list of their own, and learns when a session has ended', {
+  tag: [LONG, ONCE],
+}, async ({ context }) => {
+  const folder = await copyExample('todo');
+  const server = await startFollowed(folder);
+  try {
+    const page = await context.newPage();
+    await page.goto(server.address);
+    await signIn(page, 'ann');
+    await add(page, 'milk');
+    await expect(page.locator('li')).toHaveText([/milk/]);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signIn(page, 'ben');
+    await expect(page.getByRole('status')).toHaveText('Up to date');
+    await expect(page.locator('li')).toHaveCount(0);
+    await add(page, 'bread');
+    await expect(page.getByRole('status')).toHaveText('Up to date');
+
+    await context.clearCookies();
+    await page.reload();
+    await expect(page.locator('li')).toHaveText([/bread/]);
+    await signIn(page, 'ben');
+    await expect(page.getByRole('status')).toHaveText('Up to date');
+    await expect(page.locator('li')).toHaveText([/bread/]);
+  } finally {
+    await server.stop();
+    removeExample(folder);
+  }
+});
+
+async function signIn(page: Page, name: string): Promise<void> {
+  await page.getByLabel('Name', { exact: true }).fill(name);
+  await page.getByLabel('Password').fill('correct horse');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
 
 /** Runs the task while the app is served. */
 async function served(task: (address: string) => Promise<void>): Promise<void> {

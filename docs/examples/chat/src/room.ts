@@ -15,7 +15,7 @@ const MESSAGE_TOO_BIG = 1009;
 const TOO_BIG = `A message has at most ${TEXT_LENGTH_MAX} characters.`;
 
 export class Room extends DurableObject {
-  declare readonly ctx: FollowedState<DurableObjectState>;
+  declare readonly ctx: FollowedState<DurableObjectState<object>>;
 
   constructor(ctx: DurableObjectState, env: object) {
     super(ctx, env);
