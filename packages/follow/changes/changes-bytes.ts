@@ -30,6 +30,8 @@ import {
 } from './changes.ts';
 import { isSentText } from './exact-text.ts';
 
+/** The names of tables that no class can create (SQL13), or that this package has in each copy. */
+const RESERVED_TABLE = /^(?:_cf(?:_|$)|_follow_|sqlite_)/i;
 const SCHEMA_TYPES = ['table', 'index', 'trigger', 'view'] as const;
 
 /** Checks that `value` is an array, and makes each of its elements. @throws INVALID_ARGUMENT */
@@ -103,13 +105,20 @@ function tableChanges(value: unknown, listOf: ListOf): TableChanges {
   const keyNames = listOf('keys', keys, (key) => checkString('key', key));
   const columnNames = listOf('columns', columns, (column) => checkString('column', column));
   return {
-    name: checkString('name', name),
+    name: tableName(name),
     keys: keyNames,
     columns: columnNames,
     isWhole: checkBoolean('isWhole', isWhole),
     rows: rowsOf('rows', listOf('rows', rows, cell), columnNames.length),
     gone: rowsOf('gone', listOf('gone', gone, cell), keyNames.length),
   };
+}
+
+/** A table of SQLite, of the storage or of this package would be written past the code that keeps it valid. */
+function tableName(value: unknown): string {
+  const name = checkString('name', value);
+  if (RESERVED_TABLE.test(name)) throw malformed('name', 'that of a table of the class');
+  return name;
 }
 
 function sequenceOf(value: unknown): readonly [string, number | bigint] {

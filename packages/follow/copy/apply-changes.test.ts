@@ -1,6 +1,6 @@
 // Tests how the changes of a server are applied to a copy.
 
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { NO_FOLLOWERS } from '../../../worker/objects/host/followers.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { createTestHost } from '../../testing/worker/test-host.ts';
@@ -294,4 +294,55 @@ test('[FOLC1] a change of the schema leaves the rows of the tables that stay as 
   // A table with the same name and other columns replaces the earlier one.
   await copy.apply({ schema: [table('CREATE TABLE t (id INTEGER PRIMARY KEY, v, w)')] });
   expect(await copy.rows('SELECT id, w FROM t')).toEqual([]);
+});
+
+describe('a server that sends changes of what is not its object', () => {
+  const CHANGES = { isWiped: false, sequences: null, kv: [], kvGone: [], schema: null, tables: [] };
+  const table = (name: string, columns: string[], row: SentCell[]): Partial<Changes> => ({
+    tables: [{ name, keys: [columns[0]!], columns, isWhole: false, rows: [row], gone: [] }],
+  });
+  const schema = (sql: string): Partial<Changes> => ({
+    schema: [{ type: 'table', name: 'more', sql }],
+  });
+
+  test.each<[string, Partial<Changes>]>([
+    ['the keys', table('_cf_KV', ['key', 'value'], ['k', 'theirs'])],
+    ['the metadata', table('_cf_METADATA', ['key', 'value'], [1n, 5n])],
+    ['the metadata, in capitals', table('_CF_METADATA', ['key', 'value'], [1n, 5n])],
+    ['the mark of the copy', table('_follow_base', ['one', 'last'], [1n, 99n])],
+    ['the schema', table('sqlite_schema', ['name', 'sql'], ['item', 'CREATE TABLE item (x)'])],
+    ['the sequences as a table', table('sqlite_sequence', ['name', 'seq'], ['item', 9n])],
+    ['a text that writes the keys', schema("INSERT INTO _cf_KV VALUES ('k', 'theirs')")],
+    ['a text that reads the metadata', schema('CREATE TABLE more AS SELECT * FROM _cf_METADATA')],
+    ['a text that attaches a file', schema("ATTACH 'other' AS other")],
+    ['a text that ends the transaction', schema('COMMIT')],
+  ])('[FOLP32] %s: nothing is applied, and the copy goes on', async (_, changes) => {
+    const world = await createTestHost({}, { Room });
+    ends.push(() => world.close());
+    const { host } = world;
+    host.followers = { ...NO_FOLLOWERS, classNames: new Set(['Room']) };
+    const base = await Base.open(host, world.address());
+    ends.push(async () => base.close());
+    const cut = (own: Partial<Changes>) => encodeChanges({ ...CHANGES, ...own } as Changes);
+    const sql = 'CREATE TABLE item (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)';
+    const item = { type: 'table' as const, name: 'item', sql };
+    await base.apply(cut({ schema: [item] }), { position: { id: 1, life: 1 }, last: 0 });
+    const contentOf = () =>
+      host.deliver(world.address(), ({ storage }) => [
+        ...storage.exec('SELECT * FROM _follow_base', []).raw(),
+        ...storage.exec('SELECT name, sql FROM sqlite_schema', []).raw(),
+        ...storage.exec('SELECT * FROM item', []).raw(),
+        storage.currentBookmark(),
+      ]);
+    const before = await contentOf();
+    const more = changes.schema ? { schema: [item, ...changes.schema] } : changes;
+    const applied = base.apply(cut(more), { position: { id: 2, life: 1 }, last: 0 });
+    await expect(applied).rejects.toMatchObject({ code: expect.stringMatching(/^(INVALID|SQL)/) });
+    expect(await contentOf()).toEqual(before);
+    await base.apply(cut(table('item', ['id', 'name'], [1n, 'one'])), {
+      position: { id: 3, life: 1 },
+      last: 0,
+    });
+    expect(await contentOf()).toContainEqual([1, 'one']);
+  });
 });
