@@ -27,8 +27,13 @@ const workerd = new Miniflare({
 const { href } = await workerd.ready;
 const page = await createServer({
   mode: 'workerd',
+  // The server compares the page's origin with the Host, which these forward unchanged.
   server: {
-    proxy: { '/room': { target: href, ws: true }, '/sign-in': href, '/sign-out': href },
+    proxy: {
+      '/room': { target: href, ws: true },
+      '/sign-in': { target: href },
+      '/sign-out': { target: href },
+    },
   },
 });
 await page.listen();

@@ -57,10 +57,11 @@ const TABLES = ['_follow_note', '_follow_life', '_follow_table', '_follow_schema
 const NOTE_MAX = 2 ** 52;
 const LIFE_MAX = 2 ** 32 - 1;
 
-/** The names of this package's tables, views and triggers, including the tables of server/client-records.ts. */
+/** The names of this package's tables, views and triggers, and of the tables and the index of `packages/follow/server`. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   ...OWN_OBJECTS.keys(),
-  ...['_follow_client', '_follow_outcome', '_follow_salt', '_follow_ended'],
+  ...['_follow_client', '_follow_client_identity', '_follow_lost', '_follow_outcome'],
+  ...['_follow_salt', '_follow_ended'],
 ]);
 /** Matches the names of the triggers that record a table's changes. */
 const TRIGGER_NAME = /^_follow_(i|d|u|m|bi|bu)_/;

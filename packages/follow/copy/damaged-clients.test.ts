@@ -49,7 +49,10 @@ test.for(["CAST(x'eda080' AS TEXT)", "'\ufffd'"])(
     await connect(server, replica);
     await replica.call('add', ['before']);
     await until(isCurrent(replica));
-    await damage(server, `INSERT INTO _follow_client VALUES (${name}, 'eve', 1, 0, 0, 0, NULL)`);
+    await damage(
+      server,
+      `INSERT INTO _follow_client VALUES (${name}, 'eve', 1, 0, 0, 0, NULL, NULL)`,
+    );
     expect(await server.call('names')).toEqual(['before']);
     await connect(server, replica);
     await replica.call('add', ['after']);

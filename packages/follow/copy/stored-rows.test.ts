@@ -9,7 +9,7 @@ import { createTestHost, type TestHost } from '../../testing/worker/test-host.ts
 import { Capture } from '../capture/capture.ts';
 import type { Changes } from '../changes/changes.ts';
 import { decodeChanges, encodeChanges } from '../changes/changes-bytes.ts';
-import type { Position } from '../protocol/messages.ts';
+import { FOLLOW_PROTOCOLS, type Position } from '../protocol/messages.ts';
 import { ClientRecords } from '../server/client-records.ts';
 import { contentDump } from '../testing/content-dump.ts';
 import { anyLoss, anyNote, anyRow, type Damage } from '../testing/stored-damage.ts';
@@ -24,7 +24,11 @@ class Room extends DurableObject {
   constructor(ctx: never, env: never) {
     super(ctx, env);
     const storage = this.ctx.storage as unknown as DurableObjectStorage;
-    records = new ClientRecords(storage, () => (stored) => stored);
+    records = new ClientRecords(
+      storage,
+      () => 0,
+      () => (stored) => stored,
+    );
     capture = new Capture(storage, { life, notesMax: 30, onWrite() {} });
     this.ctx.storage.sql.exec(
       'CREATE TABLE IF NOT EXISTS item (id INTEGER PRIMARY KEY, name TEXT UNIQUE); ' +
@@ -133,13 +137,22 @@ function answerBegunCalls(): Promise<void> {
   });
 }
 
+const PAGE = {
+  kind: 'hello',
+  protocol: FOLLOW_PROTOCOLS,
+  client: 'page',
+  position: null,
+  copy: null,
+  ack: 0,
+} as const;
+
 const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1);
 
 test.for(SEEDS)(
   '[FOLC13] an object opens with any rows and without any table: seed %i',
   async (seed) => {
     const random = new Random(seed);
-    await onServer(() => records.add('page', 'ann'));
+    await onServer(() => records.admit(PAGE, 'ann', 1000, []));
     for (let round = 0; round < 5; round++) {
       await write(random);
       if (!random.onceIn(4)) await expectEqual();

@@ -45,6 +45,7 @@ export const FOLLOWER_CLOSE_CODES: Readonly<Record<FollowerCloseReason, number>>
   ORIGIN_REFUSED: 4016,
   HELLO_LATE: 4017,
   NOT_READING: 4018,
+  CLIENT_REMOVED: 4019,
 };
 
 /** The WebSocket subprotocol that marks a socket as a follower's. */

@@ -97,7 +97,7 @@ export type FollowerLink =
   | { readonly kind: 'stopped'; readonly reason: StopReason };
 
 /**
- * PROTOCOL, OBJECT_TOO_LARGE: the server has rejected the follower. QUEUE_BEHIND: the server has received calls that this
+ * PROTOCOL, OBJECT_TOO_LARGE, CLIENT_REMOVED: the server has rejected the follower. QUEUE_BEHIND: the server has received calls that this
  * queue never had, so the replica's files are older than they were, or a copy; the numbers of its calls are used already.
  * CLIENT_TAKEN: the client's name belongs to another identity.
  */

@@ -126,8 +126,11 @@ export interface WelcomeMessage {
   readonly received: MarkedNumber;
 }
 
-/** PROTOCOL: no common version. OBJECT_TOO_LARGE: the follower needs a snapshot, and the object is too large for one. */
-export const REJECT_REASONS = ['PROTOCOL', 'OBJECT_TOO_LARGE'] as const;
+/**
+ * PROTOCOL: no common version. OBJECT_TOO_LARGE: the follower needs a snapshot, and the object is too large for one.
+ * CLIENT_REMOVED: the server knows nothing of this client any more, so it could run a call of it twice.
+ */
+export const REJECT_REASONS = ['PROTOCOL', 'OBJECT_TOO_LARGE', 'CLIENT_REMOVED'] as const;
 export type RejectReason = (typeof REJECT_REASONS)[number];
 
 /** The server refuses a hello with this message, then closes the connection. */

@@ -8,7 +8,7 @@ import type {
 import { serialize } from '../../../src/shared/values/encode.ts';
 import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { createTestHost, type TestHost } from '../../testing/worker/test-host.ts';
-import type { FollowedOutcome } from '../protocol/messages.ts';
+import { FOLLOW_PROTOCOLS, type FollowedOutcome } from '../protocol/messages.ts';
 import { ClientRecords } from './client-records.ts';
 
 const DAMAGED = { identity: null, record: null };
@@ -17,13 +17,18 @@ const NEW = {
   ...{ attempts: 0, outcomeBytes: [] },
 };
 
+/** What a client says that has never had an answer. */
+const NEWCOMER = { position: null, copy: null, ack: 0 };
+
 let records: ClientRecords;
+let nowMs = 0;
 
 class Recording extends DurableObject {
   constructor(ctx: never, env: never) {
     super(ctx, env);
     records = new ClientRecords(
       this.ctx.storage as unknown as DurableObjectStorage,
+      () => nowMs,
       () => (stored) => `mark of ${stored}`,
     );
   }
@@ -40,10 +45,21 @@ const onServer = <T>(run: (storage: DurableObjectStorage) => T | Promise<T>) =>
 const exec = (query: string, ...bindings: SqlStorageValue[]) =>
   onServer(({ sql }) => [...sql.exec(query, ...bindings).raw()]);
 const value = (content: unknown): FollowedOutcome => ({ kind: 'value', value: content });
+/** Lets a new client of ann in, who may have this many. */
+const admit = (client: string, clientsMax = 1000, inUse: string[] = [], more: object = {}) => {
+  const hello = {
+    kind: 'hello',
+    protocol: FOLLOW_PROTOCOLS,
+    client,
+    ...NEWCOMER,
+    ...more,
+  } as const;
+  return records.admit(hello, 'ann', clientsMax, inUse);
+};
 /** Adds a client whose calls up to `last` were answered, each with its number. */
 const answered = (name: string, last: number, acked = 0) =>
   onServer(() => {
-    records.add(name, 'ann');
+    admit(name);
     for (let n = acked + 1; n <= last; n++) {
       records.store(name, { ...NEW, started: n, last: n, acked }, value(n));
     }
@@ -148,7 +164,7 @@ describe('[FOLS5] a damaged record', () => {
     await exec(`${NUMBERS} WHERE name = 'a'`, 1.5, 1, 1, 0);
     for (const unit of ['a080', 'a081']) {
       await exec(
-        `INSERT INTO _follow_client VALUES (CAST(x'ed${unit}' AS TEXT), 'eve', 1, 0, 0, 0, NULL)`,
+        `INSERT INTO _follow_client VALUES (CAST(x'ed${unit}' AS TEXT), 'eve', 1, 0, 0, 0, NULL, NULL)`,
       );
     }
     await onServer(async (storage) => {
@@ -170,7 +186,7 @@ describe('[FOLS5] a damaged record', () => {
 test('[FOLS4] names that are not those of clients belong to nobody, and calls of such rows are skipped', async () => {
   await answered('a', 1);
   await exec("UPDATE _follow_client SET started = 2 WHERE name = 'a'");
-  const row = 'INSERT INTO _follow_client VALUES (?, ?, 1, 0, 0, 0, NULL)';
+  const row = 'INSERT INTO _follow_client VALUES (?, ?, 1, 0, 0, 0, NULL, NULL)';
   for (const name of ['', 'a b', 'x'.repeat(65), '\ud800', '\ufffd', bytes(97)]) {
     await exec(row, name, 'eve');
     if (typeof name !== 'string') continue;
@@ -178,6 +194,93 @@ test('[FOLS4] names that are not those of clients belong to nobody, and calls of
   }
   const unanswered = await onServer(() => records.recordsWithUnansweredCall());
   expect([...unanswered.keys()]).toEqual(['a']);
+});
+
+describe('[FOLS25] the clients of one identity', () => {
+  const names = async () => (await exec('SELECT name FROM _follow_client ORDER BY name')).flat();
+  const DAY_MS = 86_400_000;
+  beforeEach(() => {
+    nowMs = 0;
+  });
+  /** Adds clients with a call each, one a second. */
+  const addEach = (clients: string[], acked: 0 | 1) =>
+    onServer(() => {
+      for (const client of clients) {
+        nowMs += 1000;
+        expect(admit(client, 3)).toBeNull();
+        records.store(client, { ...NEW, started: 1, last: 1, acked }, acked ? null : value(client));
+      }
+    });
+
+  test('are as many as may be stored: the one that was added first leaves, with its outcomes', async () => {
+    await addEach(['d', 'c', 'b', 'a'], 0);
+    expect(await names()).toEqual(['a', 'b', 'c']);
+    expect(await exec('SELECT client FROM _follow_outcome ORDER BY 1')).toEqual([
+      ['a'],
+      ['b'],
+      ['c'],
+    ]);
+    await onServer(() => {
+      const hello = { kind: 'hello', protocol: FOLLOW_PROTOCOLS, client: 'of-ben', ...NEWCOMER };
+      expect(records.admit(hello as never, 'ben', 3, [])).toBeNull();
+    });
+    expect(await names()).toEqual(['a', 'b', 'c', 'of-ben']);
+  });
+
+  test('leave in the order of their last connection, known to a day, and those first whose calls are acknowledged', async () => {
+    await addEach(['c', 'b'], 1);
+    await addEach(['a'], 0);
+    await onServer(() => {
+      nowMs += DAY_MS;
+      records.see('c');
+    });
+    await addEach(['d'], 0);
+    expect(await names()).toEqual(['a', 'c', 'd']);
+    await addEach(['e'], 0);
+    expect(await names()).toEqual(['a', 'd', 'e']);
+    await addEach(['f'], 0);
+    expect(await names()).toEqual(['d', 'e', 'f']);
+  });
+
+  test('stay while they are in use; if all are, one more is refused', async () => {
+    await addEach(['a', 'b', 'c'], 0);
+    await onServer(() => {
+      expect(admit('d', 3, ['a', 'b', 'c'])).toBe('TOO_MANY_FOLLOWERS');
+      expect(admit('d', 3, ['a', 'c'])).toBeNull();
+    });
+    expect(await names()).toEqual(['a', 'c', 'd']);
+  });
+
+  test('that come back go on if their calls were acknowledged, and otherwise are told so, also after deleteAll', async () => {
+    await addEach(['a', 'b', 'c', 'd'], 1);
+    await onServer(() => expect(admit('a', 3, [], { ack: 1 })).toBeNull());
+    await addEach(['e', 'f', 'g', 'h'], 0);
+    await onServer(async (storage) => {
+      const position = { id: 1, life: 1 };
+      const copy = { from: position, at: position, parts: 1, next: null };
+      const known = [{ ack: 1 }, { position }, { copy }];
+      for (const more of known) expect(admit('e', 3, [], more)).toBe('CLIENT_REMOVED');
+      await storage.deleteAll();
+      const hello = { kind: 'hello', protocol: FOLLOW_PROTOCOLS, client: 'e', ...NEWCOMER, ack: 1 };
+      expect(records.admit(hello as never, 'mark of ann', 3, [])).toBe('CLIENT_REMOVED');
+      expect(records.admit(hello as never, 'mark of ben', 3, [])).toBeNull();
+      expect(admit('i', 3)).toBeNull();
+    });
+  });
+
+  test('have 32 with stored outcomes besides those in use: the other calls are answered as lost', async () => {
+    await onServer(() => {
+      for (let i = 100; i < 150; i++) {
+        nowMs += 1000;
+        expect(admit(`c${i}`, 1000, ['c100'])).toBeNull();
+        records.store(`c${i}`, { ...NEW, started: 1, last: 1 }, value(i));
+      }
+      const stored = [];
+      for (let i = 100; i < 150; i++) if (outcomesAfter(`c${i}`, 0).length > 0) stored.push(i);
+      expect(stored).toEqual([100, ...Array.from({ length: 32 }, (_, i) => 118 + i)]);
+    });
+    expect(await names()).toHaveLength(50);
+  });
 });
 
 function bytes(...content: number[]): ArrayBuffer {

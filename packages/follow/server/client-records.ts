@@ -4,6 +4,10 @@
 // Invariant: clients survive the `deleteAll` of the class, with the numbers of their calls. Otherwise a repeated call would
 // run twice. Outcomes do not survive it, because results have data of the object.
 //
+// What one identity can store is bounded: clients are removed for newer ones, those first whose calls are all acknowledged.
+// A client that was removed and comes back goes on after its last acknowledged call. Had it other calls, they would run
+// twice; so the identity is noted then, and none of its unknown clients that are not new may go on (`hasLost`).
+//
 // Writes join the transaction of the event, and followers do not receive them as changes of the object.
 //
 // The tables may have rows that this code cannot have written: from an earlier version, or by a statement of the class.
@@ -14,7 +18,12 @@
 
 import type { DurableObjectStorage, SqlStorageValue } from '@ctx-storage/core/storage';
 import { deserialize, serialize } from '@ctx-storage/core/values';
-import { CALL_FAILURES, type FollowedOutcome, type NumberedOutcome } from '../protocol/messages.ts';
+import {
+  CALL_FAILURES,
+  type FollowedOutcome,
+  type HelloMessage,
+  type NumberedOutcome,
+} from '../protocol/messages.ts';
 import type { ClientAnswers } from '../protocol/server-events.ts';
 import type { ClientRecord } from '../protocol/server-state.ts';
 import { OUTCOME_BYTES_MAX } from './outcome.ts';
@@ -37,6 +46,9 @@ export interface StoredOutcomes {
 const CLIENT_NAME = /^[\w-]{1,64}$/;
 /** More unacknowledged calls are damage (our choice): no message brings the outcomes of more (protocol/decode.ts). */
 const UNACKNOWLEDGED_MAX = 10_000;
+/** The outcomes of this many clients of an identity are stored, besides those of the clients in use (our choice). */
+const CLIENTS_WITH_OUTCOMES_MAX = 32;
+const DAY_MS = 24 * 60 * 60 * 1000;
 /** An outcome has this many bytes more than its value or error, at most. */
 const OUTCOME_FRAME_BYTES = 256;
 
@@ -47,13 +59,23 @@ const TABLES = `
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS _follow_outcome (
     client TEXT NOT NULL, n INTEGER NOT NULL, outcome BLOB NOT NULL, PRIMARY KEY (client, n)
-  ) WITHOUT ROWID;`;
-/** A column of protocol 2, which objects of protocol 1 lack. */
-const MARK = 'ALTER TABLE _follow_client ADD COLUMN mark INTEGER';
-const HAS_MARK = "SELECT 1 FROM pragma_table_info('_follow_client') WHERE name = 'mark'";
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS _follow_lost (identity TEXT PRIMARY KEY) WITHOUT ROWID;`;
+/** Columns of protocol 2, which objects of protocol 1 lack. `seen` is a time in milliseconds, rarely older than a day. */
+const LATER_COLUMNS = ['mark', 'seen'];
+const HAS_COLUMN = "SELECT 1 FROM pragma_table_info('_follow_client') WHERE name = ?";
+const INDEX = 'CREATE INDEX IF NOT EXISTS _follow_client_identity ON _follow_client (identity)';
 
-const CLIENT = 'name, identity, started, last, acked, attempts, mark';
-const NEW_CLIENT = `INSERT INTO _follow_client (${CLIENT}) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+const CLIENT = 'name, identity, started, last, acked, attempts, mark, seen';
+const NEW_CLIENT = `INSERT INTO _follow_client (${CLIENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+const SEE = 'UPDATE _follow_client SET seen = ?1 WHERE name = ?2 AND ifnull(seen, 0) <= ?1 - ?3';
+const COUNT = 'SELECT count(*) AS count FROM _follow_client WHERE identity = ?';
+/** The clients of an identity that are not in a list, in JSON. */
+const UNUSED =
+  'FROM _follow_client WHERE identity = ? AND name NOT IN (SELECT value FROM json_each(?))';
+const OLDEST = `SELECT name, started IS NOT acked AS isLost ${UNUSED} ORDER BY isLost, seen, name LIMIT 1`;
+const DELETE_OUTCOMES = `DELETE FROM _follow_outcome WHERE client IN (
+  SELECT name ${UNUSED} AND started IS NOT acked ORDER BY seen DESC, name LIMIT -1 OFFSET ?)`;
 const SET_CLIENT =
   'UPDATE _follow_client SET started = ?, last = ?, acked = ?, attempts = ?, mark = ? WHERE name = ?';
 const NEW_OUTCOME = 'INSERT OR REPLACE INTO _follow_outcome VALUES (?, ?, ?)';
@@ -68,17 +90,24 @@ type Progress = Omit<ClientRecord, 'outcomeBytes'>;
 
 export class ClientRecords {
   readonly #exec: DurableObjectStorage['sql']['exec'];
+  readonly #now: () => number;
 
   /**
    * Must be made before anything else wraps the storage's methods. `onDeleted` is called by `deleteAll`, whose outcomes are
    * gone, and returns the mark to which the identity of a client is changed.
    */
-  constructor(storage: DurableObjectStorage, onDeleted: () => (stored: string) => string) {
+  constructor(
+    storage: DurableObjectStorage,
+    now: () => number,
+    onDeleted: () => (stored: string) => string,
+  ) {
+    this.#now = now;
     this.#exec = storage.sql.exec.bind(storage.sql);
     this.#createTables();
     const deleteAll = storage.deleteAll.bind(storage);
     const deleteAllButClients: typeof deleteAll = (...options) => {
       const clients = this.#values(`SELECT ${CLIENT} FROM _follow_client`);
+      const lost = this.#values('SELECT identity FROM _follow_lost');
       // `deleteAll` has deleted everything when it returns; its promise waits for durability.
       const deleted = deleteAll(...options);
       this.#createTables();
@@ -88,6 +117,7 @@ export class ClientRecords {
         if (!isClientName(name)) continue;
         this.#exec(NEW_CLIENT, name, markOf(String(identity)), ...numbers);
       }
+      for (const [identity] of lost) this.#noteLost(markOf(String(identity)));
       return deleted;
     };
     Object.defineProperty(storage, 'deleteAll', { value: deleteAllButClients, configurable: true });
@@ -124,9 +154,51 @@ export class ClientRecords {
     return { outcomes, bytes };
   }
 
-  /** Adds a new client, whose name belongs from now on to the identity with this mark. */
-  add(name: string, identity: string): void {
-    this.#exec(NEW_CLIENT, name, identity, 0, 0, 0, 0, null);
+  /**
+   * Adds the client of a hello, whose name belongs from now on to the identity with this mark. Other clients of the identity
+   * are removed beyond the bound, but none of those in use. Returns the reason to refuse the client; null if it was added.
+   */
+  admit(
+    { client, ack, position, copy }: HelloMessage,
+    identity: string,
+    clientsMax: number,
+    inUse: Iterable<string>,
+  ): 'CLIENT_REMOVED' | 'TOO_MANY_FOLLOWERS' | null {
+    const isNew = ack === 0 && position === null && copy === null;
+    if (!isNew && this.#hasLost(identity)) return 'CLIENT_REMOVED';
+    if (!this.#makeRoom(identity, clientsMax, inUse)) return 'TOO_MANY_FOLLOWERS';
+    this.#exec(NEW_CLIENT, client, identity, 0, 0, 0, 0, null, this.#now());
+    return null;
+  }
+
+  /** Notes that a client has connected. It is written once a day, because a written row costs more than a late removal. */
+  see(name: string): void {
+    this.#exec(SEE, this.#now(), name, DAY_MS);
+  }
+
+  /** Returns false if so many clients are in use that there is no room for one more. */
+  #makeRoom(identity: string, clientsMax: number, inUse: Iterable<string>): boolean {
+    let count = Number(this.#rows(COUNT, identity)[0]!.count);
+    if (count < Math.min(clientsMax, CLIENTS_WITH_OUTCOMES_MAX)) return true;
+    const used = JSON.stringify([...inUse]);
+    for (; count >= clientsMax; count--) {
+      const [oldest] = this.#rows(OLDEST, identity, used);
+      if (oldest === undefined) return false;
+      if (oldest.isLost === 1) this.#noteLost(identity);
+      this.#exec('DELETE FROM _follow_outcome WHERE client = ?', oldest.name!);
+      this.#exec('DELETE FROM _follow_client WHERE name = ?', oldest.name!);
+    }
+    this.#exec(DELETE_OUTCOMES, identity, used, CLIENTS_WITH_OUTCOMES_MAX - 1);
+    return true;
+  }
+
+  /** True if clients of the identity were removed whose calls could run twice. */
+  #hasLost(identity: string): boolean {
+    return this.#rows('SELECT 1 FROM _follow_lost WHERE identity = ?', identity).length > 0;
+  }
+
+  #noteLost(identity: string): void {
+    this.#exec('INSERT OR IGNORE INTO _follow_lost VALUES (?)', identity);
   }
 
   /** Stores a record and, unless it is null, the outcome of its call `last`. Deletes the outcomes that were acknowledged. */
@@ -142,7 +214,11 @@ export class ClientRecords {
 
   #createTables(): void {
     this.#exec(TABLES);
-    if (this.#rows(HAS_MARK).length === 0) this.#exec(MARK);
+    for (const name of LATER_COLUMNS) {
+      if (this.#rows(HAS_COLUMN, name).length > 0) continue;
+      this.#exec(`ALTER TABLE _follow_client ADD COLUMN ${name} INTEGER`);
+    }
+    this.#exec(INDEX);
   }
 
   #clientFrom(row: Row): KnownClient {

@@ -28,7 +28,7 @@ const GOOD = { authorize: () => 'A', methods: ['add'], version: 1 };
 test('[FOLS2] methods may be inherited, and limits have defaults', () => {
   const { methods, limits } = checkOptions(Hall, { ...GOOD, limits: { followers: 2 } });
   expect([...methods]).toEqual(['add']);
-  const others = { followersPerIdentity: 100, messagesPerSecond: 1000 };
+  const others = { followersPerIdentity: 100, clientsPerIdentity: 1000, messagesPerSecond: 1000 };
   expect(limits).toEqual({ followers: 2, ...others, objectBytes: 256 * 2 ** 20 });
 });
 
@@ -39,11 +39,14 @@ test('[FOLS2] without limits, there are 1,000 followers, 100 of one identity, 1,
     methods: new Set(),
     version: 7,
     limits: {
-      ...{ followers: 1000, followersPerIdentity: 100 },
+      ...{ followers: 1000, followersPerIdentity: 100, clientsPerIdentity: 1000 },
       ...{ messagesPerSecond: 1000, objectBytes: 268_435_456 },
     },
   });
-  const limits = { followers: 1, followersPerIdentity: 1, messagesPerSecond: 1, objectBytes: 1 };
+  const limits = {
+    ...{ followers: 1, followersPerIdentity: 1, clientsPerIdentity: 1 },
+    ...{ messagesPerSecond: 1, objectBytes: 1 },
+  };
   expect(checkOptions(Room, { ...GOOD, limits }).limits).toEqual(limits);
 });
 
@@ -141,5 +144,5 @@ test('[FOLS10] every reason to close has a code of its own, which the protocol l
     return codes!.split(', ').map((code, i) => [each[i], Number(code)] as const);
   });
   expect(Object.fromEntries(listed)).toEqual(FOLLOWER_CLOSE_CODES);
-  expect(new Set(listed.map(([, code]) => code)).size).toBe(19);
+  expect(new Set(listed.map(([, code]) => code)).size).toBe(20);
 });

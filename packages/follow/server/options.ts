@@ -52,6 +52,12 @@ export interface FollowLimits {
   readonly followers?: number;
   /** The most connections of one identity to one object. A further one is closed (TOO_MANY_FOLLOWERS). @default 100 */
   readonly followersPerIdentity?: number;
+  /**
+   * The most clients of one identity that an object remembers: each copy on a device is one, and the next after `forget` another
+   * one. Beyond it, the one that was away for longest is removed. If it comes back, it goes on, or stops with CLIENT_REMOVED
+   * if a call could run twice. @default 1,000
+   */
+  readonly clientsPerIdentity?: number;
   /** Messages per second of one connection, and its burst. A connection that exceeds it is closed. @default 1,000 */
   readonly messagesPerSecond?: number;
   /**
@@ -76,6 +82,7 @@ export interface CheckedOptions extends Pick<FollowableOptions<string, never>, '
 const LIMITS: Required<FollowLimits> = {
   followers: 1000,
   followersPerIdentity: 100,
+  clientsPerIdentity: 1000,
   messagesPerSecond: 1000,
   objectBytes: 256 * 2 ** 20,
 };
@@ -147,12 +154,19 @@ function propertyOf(prototype: object | null, name: string): PropertyDescriptor 
 
 function checkLimits(limits: FollowLimits): Required<FollowLimits> {
   if (typeof limits !== 'object' || limits === null) throw invalid('limits is not an object.');
-  const { followers, followersPerIdentity, messagesPerSecond, objectBytes, ...others } = {
-    ...LIMITS,
-    ...limits,
-  };
+  const {
+    followers,
+    followersPerIdentity,
+    clientsPerIdentity,
+    messagesPerSecond,
+    objectBytes,
+    ...others
+  } = { ...LIMITS, ...limits };
   refuseUnknown('limit', others);
-  const checked = { followers, followersPerIdentity, messagesPerSecond, objectBytes };
+  const checked = {
+    ...{ followers, followersPerIdentity, clientsPerIdentity },
+    ...{ messagesPerSecond, objectBytes },
+  };
   for (const [name, value] of Object.entries(checked)) checkNumber(`limit ${name}`, value);
   return checked;
 }

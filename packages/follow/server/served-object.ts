@@ -28,6 +28,7 @@ import {
   type CopyMark,
   type CutBase,
   commonProtocol,
+  FOLLOW_PROTOCOLS,
   type FollowedCallMessage,
   type FollowedOutcome,
   type HelloMessage,
@@ -132,10 +133,11 @@ export class ServedObject {
     this.#caller = caller;
     this.#randomUint32 = environment.randomUint32;
     this.#identities = new Identities(ctx.storage, environment.randomUint32);
-    this.#records = new ClientRecords(ctx.storage, () => {
+    const forget = () => {
       this.#update({ kind: 'outcomesDeleted' });
-      return (stored) => this.#identities.markOfStored(stored);
-    });
+      return (stored: string) => this.#identities.markOfStored(stored);
+    };
+    this.#records = new ClientRecords(ctx.storage, environment.now, forget);
     this.#sockets = new FollowerSockets(ctx, environment.now);
     this.#deadline = new Deadline(environment, () => this.#runOrAbort(() => this.#endOverdue()));
     this.#rate = new MessageRate(
@@ -245,11 +247,19 @@ export class ServedObject {
       const facts = { record: null, lifeAtPosition: null, copyLives: null, canSnapshot: false };
       return this.#deliver({ kind: 'hello', connection, message, ...facts });
     }
+    this.#openOnce();
     const known = this.#records.get(client);
     const mark = this.#identities.markOf(identity);
-    if (known === null) this.#records.add(client, mark);
-    else if (known.identity === null || this.#identities.markOfStored(known.identity) !== mark)
+    if (known === null) {
+      const { clientsPerIdentity } = this.#options.limits;
+      const inUse = this.#protocol!.clients.keys();
+      const reason = this.#records.admit(message, mark, clientsPerIdentity, inUse);
+      if (reason === 'CLIENT_REMOVED')
+        this.#send(number, { kind: 'rejected', reason, protocol: FOLLOW_PROTOCOLS });
+      if (reason !== null) return this.#closeConnection(number, reason);
+    } else if (known.identity === null || this.#identities.markOfStored(known.identity) !== mark)
       return this.#closeConnection(number, 'CLIENT_TAKEN');
+    else this.#records.see(client);
     const lifeAtPosition = position === null ? null : this.#source.lifeAt(position.id);
     const record = known?.record ?? null;
     const copyLives = this.#copyLives(message.copy);

@@ -58,7 +58,7 @@ function anyValue(random: Random): string | SqlStorageValue[] {
 }
 
 const TABLES: readonly (readonly [name: string, columns: number])[] = [
-  ['_follow_client', 6],
+  ['_follow_client', 8],
   ['_follow_outcome', 3],
   ['_follow_life', 2],
   ['_follow_table', 2],
@@ -71,7 +71,7 @@ export function anyRow(random: Random): Damage {
   if (table === '_follow_client' && random.onceIn(2)) {
     const name = random.pick(["CAST(x'eda080' AS TEXT)", "'\ufffd'", "'other'", "'a b'", "x'61'"]);
     return [
-      `INSERT OR REPLACE INTO ${table} VALUES (${name}, 'eve', 1, 0, 0, ${random.pick([0, -1, 9])})`,
+      `INSERT OR REPLACE INTO ${table} VALUES (${name}, 'eve', 1, 0, 0, ${random.pick([0, -1, 9])}, NULL, NULL)`,
     ];
   }
   return rowOf(

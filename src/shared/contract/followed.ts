@@ -12,7 +12,8 @@ export interface FollowState {
    * Stopped: PROTOCOL if the server speaks no version of the protocol that this code speaks. OBJECT_TOO_LARGE if a
    * whole copy is needed and the server makes none of this size (its limit `objectBytes`). QUEUE_BEHIND if the files
    * were copied, or restored to an earlier state, so numbers of calls were used twice. CLIENT_TAKEN if another identity has
-   * used this copy on the server. After the last two, `forget` begins with a new copy.
+   * used this copy on the server. CLIENT_REMOVED if the server has removed what it knew of this copy (its limit
+   * `clientsPerIdentity`). After the last three, `forget` begins with a new copy.
    *
    * Offline: NOT_AUTHORIZED if `authorize` of the server has refused, or what it gave has expired. ORIGIN_REFUSED if the
    * option `origins` of the server does not allow the origin of this page. TOO_MANY_FOLLOWERS if the object, or this
@@ -26,6 +27,7 @@ export interface FollowState {
     | 'OBJECT_TOO_LARGE'
     | 'QUEUE_BEHIND'
     | 'CLIENT_TAKEN'
+    | 'CLIENT_REMOVED'
     | 'NOT_AUTHORIZED'
     | 'ORIGIN_REFUSED'
     | 'TOO_MANY_FOLLOWERS'
