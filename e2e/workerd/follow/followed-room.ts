@@ -24,6 +24,7 @@ class FailingCapture extends Capture {
 export const LIMITS = {
   followers: 3,
   followersPerIdentity: 2,
+  clientsPerIdentity: 3,
   messagesPerSecond: 200,
   objectBytes: 2 ** 20,
 };

@@ -466,6 +466,26 @@ export function testFollowers(start: () => Promise<Rooms>): void {
     expect(await next.nextOf('cut')).toMatchObject({ last: 1, outcomes: [] });
   });
 
+  test('[FOLS25] the newest clients of an identity are stored; one that comes back is refused, as its call could run twice', async () => {
+    for (const device of ['d1', 'd2', 'd3', 'd4', 'd5']) {
+      const client = await (await FollowClient.connect(room, device, 'ann')).hello();
+      client.call(1, 'add', [device]);
+      await client.outcome(1);
+      client.close();
+      await client.closed;
+    }
+    const mark = expect.stringMatching(/^_follow_mark:/);
+    const clients = [mark, 1, 1, 0];
+    expect(await room.call('kept')).toEqual([clients, clients, clients, [1], [1], [1]]);
+    const removed = await FollowClient.connect(room, 'd1', 'ann');
+    const said = removed.hello({ position: { id: 1, life: 1 } }).catch(String);
+    expect(await removed.closed).toEqual([4019, 'CLIENT_REMOVED']);
+    await said;
+    expect(await room.call('names')).toEqual(['d1', 'd2', 'd3', 'd4', 'd5']);
+    const other = await FollowClient.connect(room, 'd1', 'bob');
+    await other.hello({ position: { id: 1, life: 1 } });
+  });
+
   test('[FOLS13] a call that deletes everything and ends the instance deletes neither records nor data', async () => {
     const reported = vi.spyOn(console, 'error').mockImplementation(() => {});
     onTestFinished(() => reported.mockRestore());
