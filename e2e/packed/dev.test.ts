@@ -85,9 +85,10 @@ test('[DEV4] WebSockets reach the objects, and are closed from both sides', asyn
   expect(String(await answer)).toContain('Unexpected server response: 200');
 });
 
-test('[DEV38] [DEV39] .env gives secrets and chooses the environment; settings without an effect are named', async () => {
+test('[DEV38] [DEV39] .env gives secrets and chooses the environment; settings without an effect are named; it listens on loopback', async () => {
   project.write('.env', 'TOKEN=of env\nCLOUDFLARE_ENV=staging\n');
   const { address, output } = await project.start();
+  expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   expect(await textOf(`${address}/vars`)).toBe('["hi","of env",null]');
   expect(output()).toMatch(
     /wrangler\.jsonc: durable_objects, .*: the environment "staging" does not inherit/,

@@ -79,6 +79,9 @@ class Hub extends DurableObject {
     this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS item (name)');
     this.ctx.storage.sql.exec('INSERT INTO item VALUES (?)', name);
   }
+  names() {
+    return [...this.ctx.storage.sql.exec('SELECT name FROM item').raw()].flat();
+  }
   /** Lists sockets through the runtime, which includes those of followers. */
   breakAll() {
     const sockets: ObjectWebSocket[] = Object.getPrototypeOf(this.ctx).getWebSockets.call(this.ctx);
@@ -211,6 +214,37 @@ test('[FOLS3] authorize gets the request, the bindings and the id, and its fault
   await expect(FollowClient.connect(room, 'A')).rejects.toThrow('no session');
   expect(asked).toEqual(Array.from({ length: 5 }, () => ['A', ['Room'], 64]));
 });
+
+test('[FOLS3] [FOLS6] whoever follows one object neither follows nor changes another one', async () => {
+  const options = {
+    authorize: (_: Request, { id }: { id: object }) => (String(id) === String(own) ? 'ann' : null),
+    methods: ['add'],
+    version: 1,
+  };
+  const { env, close } = await createObjects({ Room: followable(Hub, options as never) as never });
+  onTestFinished(() => close());
+  const rooms = (env as unknown as { Room: RoomNamespace }).Room;
+  const own = rooms.idFromName('a');
+  const at = (name: string) => rooms.getByName(name);
+  const object = (name: string): FollowRoom => ({
+    fetch: (headers) => at(name).fetch(`https://room/?user=ann&name=a`, { headers }),
+    call: (method, ...args) => at(name)[method]!(...args),
+  });
+  const other = await FollowClient.connect(object('b'), 'A', 'ann');
+  expect(await other.closed).toEqual([4013, 'NOT_AUTHORIZED']);
+  const ann = await (await FollowClient.connect(object('a'), 'A', 'ann')).hello();
+  ann.call(1, 'add', ['mine']);
+  await ann.outcome(1);
+  ann.call(2, 'b.add', ['theirs']);
+  expect(await ann.outcome(2)).toMatchObject({ kind: 'error' });
+  await at('b').add!('its own');
+  expect(await at('b').names!()).toEqual(['its own']);
+});
+
+interface RoomNamespace {
+  idFromName(name: string): object;
+  getByName(name: string): Record<string, (...args: unknown[]) => Promise<never>>;
+}
 
 test('[FOLS11] the tag of followers is not for the class; its own tags are', async () => {
   const { room, follow } = await roomOf(Hub);
