@@ -237,6 +237,8 @@ export class Replica {
    * @throws DataCloneError for arguments that cannot be stored; MESSAGE_TOO_LARGE; the reason if the replica has ended
    */
   async call(method: string, args: readonly unknown[]): Promise<FollowedCall> {
+    // The queue stores the name as UTF-8.
+    if (!method.isWellFormed()) throw notUtf8(method);
     const stored = serialize(args);
     if (stored.length > ARGS_BYTES_MAX) throw tooLarge(method, stored.length);
     return this.#next(() => this.#runCall(method, stored, null));
@@ -474,6 +476,13 @@ function withArgsAsBytes({ args, ...call }: FollowedCallMessage): FollowedCallMe
 function shownState({ link, isForecasting }: Follower): FollowState['state'] {
   if (link.kind === 'greeting') return 'offline';
   return link.kind === 'current' && !isForecasting ? 'outdated' : link.kind;
+}
+
+function notUtf8(method: string): Error {
+  return storageError(
+    'INVALID_ARGUMENT',
+    `follow: the method name ${JSON.stringify(method)} has a lone surrogate, which has no form in UTF-8; rename the method.`,
+  );
 }
 
 function tooLarge(method: string, sizeBytes: number): Error {

@@ -50,8 +50,9 @@ if (hasServer) {
     );
   });
 }
-if (author && room) {
-  enter.hidden = true;
+if (!author || !room) {
+  enter.hidden = false;
+} else {
   tell('Connecting …');
   element('room').hidden = false;
   element('title').textContent = room;
