@@ -227,7 +227,7 @@ test('[FOLS3] [FOLS6] whoever follows one object neither follows nor changes ano
   const own = rooms.idFromName('a');
   const at = (name: string) => rooms.getByName(name);
   const object = (name: string): FollowRoom => ({
-    fetch: (headers) => at(name).fetch(`https://room/?user=ann&name=a`, { headers }),
+    fetch: (headers) => at(name).fetch!(`https://room/?user=ann&name=a`, { headers }),
     call: (method, ...args) => at(name)[method]!(...args),
   });
   const other = await FollowClient.connect(object('b'), 'A', 'ann');
