@@ -2,6 +2,7 @@
 
 import type {
   AckMessage,
+  CopyMark,
   FollowedCallMessage,
   FollowedOutcome,
   HelloMessage,
@@ -26,13 +27,15 @@ export type FollowServerEvent = { readonly head: Position } & (
       /** True if the object is small enough for a snapshot. */
       readonly canSnapshot: boolean;
     }
-  /** The follower asks for the part after its mark; or the caller has sent the last part, after which a cut follows. */
+  /** The follower asks for the part after its mark. */
   | {
       readonly kind: 'next';
       readonly connection: number;
       readonly message: NextPartMessage;
       readonly copyLives: CopyLives | null;
     }
+  /** The caller has sent the last part of a snapshot, after which a cut follows. */
+  | { readonly kind: 'partsSent'; readonly connection: number; readonly copy: CopyMark }
   | {
       readonly kind: 'call';
       readonly connection: number;

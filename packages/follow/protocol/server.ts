@@ -97,6 +97,9 @@ export function stepFollowServer(state: FollowServer, event: FollowServerEvent):
     case 'next':
       builder.next(event);
       break;
+    case 'partsSent':
+      builder.partsSent(event);
+      break;
     case 'call':
       builder.call(event);
       break;
@@ -211,10 +214,14 @@ class StepBuilder {
     if (known === undefined) return this.#close(connection, 'HELLO_FIRST');
     if (known.sent !== null) return this.#close(connection, 'NOT_COPYING');
     if (message.receipt !== null) this.#confirm(connection, message.receipt);
-    const isEarly = isUnreadFull(this.#connections.get(connection)!.unread);
-    // The caller asks for the cut after the last part itself, before the follower can have read that part.
-    if (isEarly && message.copy.next !== null) return this.#close(connection, 'NOT_READING');
+    const { unread } = this.#connections.get(connection)!;
+    if (isUnreadFull(unread)) return this.#close(connection, 'NOT_READING');
     this.#continueSnapshot(connection, resumableCopy(message.copy, copyLives));
+  }
+
+  /** The cut after the last part is sent at once, before the follower can have read that part. */
+  partsSent({ connection, copy }: EventOf<'partsSent'>) {
+    if (this.#connections.has(connection)) this.#continueSnapshot(connection, copy);
   }
 
   /** Sends a snapshot to a follower whose changes are too large for one message. */

@@ -471,10 +471,7 @@ export class ServedObject {
     const changes = encodeChanges(read);
     const part = { kind: 'part', copy, progress, changes } as const;
     this.#sendCounted(connection, changes.length, (receipt) => ({ ...part, receipt }));
-    if (next !== null) return;
-    const copyLives = { from: from.life, at: at.life };
-    const message = { kind: 'next', copy, receipt: null } as const;
-    this.#step({ kind: 'next', connection, message, copyLives });
+    if (next === null) this.#step({ kind: 'partsSent', connection, copy });
   }
 
   /** Sends a message that has about this many bytes, and asks for a receipt when one is due. */

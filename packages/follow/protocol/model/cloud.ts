@@ -4,26 +4,37 @@
 //
 // Invariant: only a committed transaction changes `storage`.
 
-import type {
-  CopyMark,
-  FollowedCallMessage,
-  FollowedOutcome,
-  MessageToFollower,
-  MessageToServer,
-  NumberedOutcome,
-  Position,
+import {
+  type CopyMark,
+  commonProtocol,
+  type FollowedCallMessage,
+  type FollowedOutcome,
+  type MessageToFollower,
+  type MessageToServer,
+  type NumberedOutcome,
+  type Position,
+  type Transition,
 } from '../messages.ts';
 import { openFollowServer, stepFollowServer } from '../server.ts';
 import type {
   ClientAnswers,
   CopyLives,
+  CountedMessage,
   FollowServerEffect,
   FollowServerEvent,
 } from '../server-events.ts';
 import type { ClientRecord, FollowerConnection, FollowServer } from '../server-state.ts';
+import { needsReceipt } from '../unread.ts';
 import type { Defects } from './defects.ts';
 import { Broken, type Row, tagOf } from './device.ts';
-import type { CallKind, Scenario } from './scenario.ts';
+import {
+  CALL_BYTES,
+  CONTENT_BYTES,
+  hostileIndex,
+  isClientOfAnother,
+  isHostileClient,
+} from './hostile.ts';
+import type { CallKind } from './scenario.ts';
 
 /** What is stored of a client: its record, and the outcomes of the calls that it has not acknowledged. */
 export interface StoredClient {
@@ -49,6 +60,8 @@ export interface Cloud {
 export type CloudEvent =
   | { readonly kind: 'received'; readonly connection: number; readonly message: MessageToServer }
   | { readonly kind: 'closed'; readonly connection: number }
+  /** A message that is not one of the protocol. */
+  | { readonly kind: 'malformed'; readonly connection: number }
   | { readonly kind: 'attemptStored'; readonly client: string }
   /** The second turn of a slow call ends. */
   | { readonly kind: 'slowEnds'; readonly client: string }
@@ -67,9 +80,15 @@ export interface Committed {
   readonly departures: readonly Departure<MessageToFollower>[];
 }
 
+type DistributedOmit<Union, Key extends PropertyKey> = Union extends unknown
+  ? Omit<Union, Key>
+  : never;
+
 const VERSION = 1;
 /** A snapshot has two parts: the notes with an even index, then the others. */
 const PART_COUNT = 2;
+/** As in served-object.ts: what was sent is counted at the end of an event, or after this many bytes. */
+const COUNTED_AT_ONCE_BYTES = 2 ** 20;
 
 export function startCloud(
   storage: Storage,
@@ -83,18 +102,14 @@ export function startCloud(
     .filter(([client, { started, last }]) => started > last || connected.has(client));
   const head = headOf(storage);
   const stored = { version: VERSION, head, connections, records: new Map(records) };
-  const { state, effects } = openFollowServer(defects.serverStart?.(stored) ?? stored);
-  const cloud: Cloud = { core: state, storage, life, betweenTurns: new Map() };
-  return performAll(cloud, effects, defects)!;
+  const started = defects.serverStart?.(stored) ?? stored;
+  const core = { version: VERSION, clients: new Map(), connections, unreadBytes: 0, waitingBytes: 0 };
+  const cloud: Cloud = { core, storage, life, betweenTurns: new Map() };
+  return new Transaction(cloud, defects).perform(() => openFollowServer(started))!;
 }
 
 /** Returns the server after an event; null if the event ended the instance, and its transaction is lost. */
-export function deliver(
-  cloud: Cloud,
-  event: CloudEvent,
-  scenario: Scenario,
-  defects: Defects,
-): Committed | null {
+export function deliver(cloud: Cloud, event: CloudEvent, defects: Defects): Committed | null {
   const { core, storage, life } = cloud;
   const head = headOf(storage);
   switch (event.kind) {
@@ -103,16 +118,21 @@ export function deliver(
     case 'hibernates':
       return startCloud(storage, life + 1, core.connections, defects);
     case 'slowEnds':
-      return endSecondTurn(cloud, event.client, scenario, defects);
-    case 'received':
-      return deliverToCore(
-        cloud,
-        eventOf(storage, event.connection, event.message),
-        scenario,
-        defects,
-      );
+      return endSecondTurn(cloud, event.client, defects);
+    case 'malformed':
+      return closeConnection(cloud, event.connection, defects);
+    case 'received': {
+      const { connection, message } = event;
+      const isTaken =
+        message.kind === 'hello' &&
+        commonProtocol(message.protocol) !== null &&
+        isClientOfAnother(connection, message.client) &&
+        !defects.ignoresIdentity;
+      if (isTaken) return closeConnection(cloud, connection, defects);
+      return deliverToCore(cloud, eventOf(storage, connection, message), defects);
+    }
     default:
-      return deliverToCore(cloud, { ...event, head }, scenario, defects);
+      return deliverToCore(cloud, { ...event, head }, defects);
   }
 }
 
@@ -123,7 +143,10 @@ function eventOf(
   message: MessageToServer,
 ): FollowServerEvent {
   const head = headOf(storage);
-  if (message.kind === 'call') return { kind: 'call', connection, message, bytes: 0, head };
+  if (message.kind === 'call') {
+    const bytes = hostileIndex(connection) === null ? 0 : CALL_BYTES;
+    return { kind: 'call', connection, message, bytes, head };
+  }
   if (message.kind === 'ack') return { kind: 'ack', connection, message, head };
   const copyLives = copyLivesOf(storage, message.copy);
   if (message.kind === 'next') return { kind: 'next', connection, message, copyLives, head };
@@ -134,91 +157,148 @@ function eventOf(
   return { kind: 'hello', connection, message, ...facts };
 }
 
-function deliverToCore(
-  cloud: Cloud,
-  event: FollowServerEvent,
-  { calls }: Scenario,
-  defects: Defects,
-): Committed | null {
+/** Closes a connection for a reason that its socket's layer finds, and tells the protocol so. */
+function closeConnection(cloud: Cloud, connection: number, defects: Defects): Committed {
+  const head = headOf(cloud.storage);
+  const closed = deliverToCore(cloud, { kind: 'closed', connection, head }, defects)!;
+  return { ...closed, departures: [{ connection, message: null }, ...closed.departures] };
+}
+
+function deliverToCore(cloud: Cloud, event: FollowServerEvent, defects: Defects): Committed | null {
   const core = defects.serverState?.(cloud.core, event) ?? cloud.core;
-  const { state, effects } = stepFollowServer(core, defects.serverEvent?.(event) ?? event);
-  return performAll(
-    { ...cloud, core: state },
-    effects,
-    defects,
-    (tag) => calls[Number(tag.slice(1)) - 1]!.kind,
+  const given = defects.serverEvent?.(event, core) ?? event;
+  return new Transaction({ ...cloud, core }, defects).perform(({ core }) =>
+    stepFollowServer(core, given),
   );
 }
 
-function performAll(
-  cloud: Cloud,
-  first: readonly FollowServerEffect[],
-  defects: Defects,
-  kindOf?: (tag: string) => CallKind,
-): Committed | null {
-  const departures: Departure<MessageToFollower>[] = [];
-  let effects = [...(defects.serverEffects?.(first) ?? first)];
-  for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
-    switch (effect.kind) {
-      case 'record': {
-        cloud = { ...cloud, storage: withRecord(cloud.storage, effect) };
-        break;
+/** What is performed of one event: the transaction, and the messages that leave when it is committed. */
+class Transaction {
+  readonly #defects: Defects;
+  readonly #departures: Departure<MessageToFollower>[] = [];
+  /** The messages that were sent and that the protocol has not counted. */
+  readonly #uncounted: CountedMessage[] = [];
+  #cloud: Cloud;
+  #effects: FollowServerEffect[] = [];
+
+  constructor(cloud: Cloud, defects: Defects) {
+    this.#cloud = cloud;
+    this.#defects = defects;
+  }
+
+  /** Takes the first step with all of its effects. Returns null if the instance ends. @throws Broken */
+  perform(first: (cloud: Cloud) => Transition<FollowServer, FollowServerEffect>): Committed | null {
+    this.#step(first);
+    for (;;) {
+      const effect = this.#effects.shift();
+      if (effect !== undefined) {
+        if (!this.#perform(effect)) return null;
+      } else if (this.#uncounted.length > 0) {
+        this.#countSent();
+      } else {
+        return { cloud: this.#cloud, departures: this.#departures };
       }
-      case 'storeAttempt':
-        break;
-      case 'run': {
-        const { client, call } = effect;
-        const kind = kindOf!(tagOf(call));
-        if (kind === 'fatal') return null;
-        cloud = withWritesOf(cloud, call, kind);
-        const isSlow = kind === 'slow' || kind === 'lingering';
-        if (isSlow) {
-          const rest = kind === 'slow' ? `+${tagOf(call)}` : tagOf(call);
-          cloud = { ...cloud, betweenTurns: new Map(cloud.betweenTurns).set(client, rest) };
-        }
-        const head = headOf(cloud.storage);
-        const turnEnd: FollowServerEvent = isSlow
-          ? { kind: 'paused', client, head }
-          : { kind: 'ended', client, head, outcome: outcomeOf(kind, tagOf(call)), bytes: 0 };
-        const next = stepFollowServer(cloud.core, turnEnd);
-        cloud = { ...cloud, core: next.state };
-        effects = [...effects, ...(defects.serverEffects?.(next.effects) ?? next.effects)];
-        break;
-      }
-      case 'sendPart': {
-        const { connection, from, at, parts } = effect;
-        const copy = {
-          from,
-          at,
-          parts: parts + 1,
-          next: parts + 1 < PART_COUNT ? parts + 1 : null,
-        };
-        const changes = rowsOf(cloud.storage).filter(([i]) => i % PART_COUNT === parts);
-        const message = { kind: 'part', copy, progress: 1, changes, receipt: null } as const;
-        departures.push({ connection, message });
-        if (copy.next !== null) break;
-        const asked = { kind: 'next', copy, receipt: null } as const;
-        const copyLives = { from: from.life, at: at.life };
-        const facts = { copyLives, head: headOf(cloud.storage) };
-        const event = { kind: 'next', connection, message: asked, ...facts } as const;
-        const next = stepFollowServer(cloud.core, event);
-        cloud = { ...cloud, core: next.state };
-        effects = [...effects, ...(defects.serverEffects?.(next.effects) ?? next.effects)];
-        break;
-      }
-      default:
-        departures.push(departureOf(cloud.storage, effect));
     }
   }
-  return { cloud, departures };
+
+  #step(step: (cloud: Cloud) => Transition<FollowServer, FollowServerEffect>): void {
+    let next: Transition<FollowServer, FollowServerEffect>;
+    try {
+      next = step(this.#cloud);
+    } catch (error) {
+      throw new Broken(`an event ends the server: ${String(error)}`);
+    }
+    const effects = this.#defects.serverEffects?.(next.effects, next.state) ?? next.effects;
+    this.#cloud = { ...this.#cloud, core: next.state };
+    this.#effects = [...this.#effects, ...effects];
+  }
+
+  #deliver(event: DistributedOmit<FollowServerEvent, 'head'>): void {
+    const head = headOf(this.#cloud.storage);
+    this.#step(({ core }) => stepFollowServer(core, { ...event, head }));
+  }
+
+  /** Returns false if the effect ends the instance. */
+  #perform(effect: FollowServerEffect): boolean {
+    switch (effect.kind) {
+      case 'record':
+        this.#cloud = { ...this.#cloud, storage: withRecord(this.#cloud.storage, effect) };
+        return true;
+      case 'storeAttempt':
+        return true;
+      case 'run':
+        return this.#run(effect);
+      case 'sendPart':
+        this.#sendPart(effect);
+        return true;
+      case 'sendCut':
+      case 'sendEnded':
+        this.#sendContent(effect.connection, (receipt) =>
+          contentOf(this.#cloud.storage, effect, receipt),
+        );
+        return true;
+      case 'send':
+        this.#departures.push(effect);
+        return true;
+      case 'close':
+        this.#departures.push({ connection: effect.connection, message: null });
+        return true;
+    }
+  }
+
+  #run({ client, call }: Extract<FollowServerEffect, { kind: 'run' }>): boolean {
+    const kind = call.method as CallKind;
+    if (kind === 'fatal') return false;
+    const tag = tagOf(call);
+    this.#cloud = withWritesOf(this.#cloud, call, kind);
+    if (kind === 'slow' || kind === 'lingering') {
+      const rest = kind === 'slow' ? `+${tag}` : tag;
+      const betweenTurns = new Map(this.#cloud.betweenTurns).set(client, rest);
+      this.#cloud = { ...this.#cloud, betweenTurns };
+      this.#deliver({ kind: 'paused', client });
+    } else {
+      const outcome = outcomeOf(kind, tag);
+      this.#deliver({ kind: 'ended', client, outcome, bytes: outcomeBytesOf(client) });
+    }
+    return true;
+  }
+
+  #sendPart({ connection, from, at, parts }: Extract<FollowServerEffect, { kind: 'sendPart' }>) {
+    const next = parts + 1 < PART_COUNT ? parts + 1 : null;
+    const copy = { from, at, parts: parts + 1, next };
+    const changes = rowsOf(this.#cloud.storage).filter(([i]) => i % PART_COUNT === parts);
+    const part = { kind: 'part', copy, progress: 1, changes } as const;
+    this.#sendContent(connection, (receipt) => ({ ...part, receipt }));
+    if (next === null) this.#deliver({ kind: 'partsSent', connection, copy });
+  }
+
+  /** Sends a message. Those to the hostile follower are so large that each asks for a receipt. */
+  #sendContent(
+    connection: number,
+    messageWith: (receipt: number | null) => MessageToFollower,
+  ): void {
+    const known = this.#cloud.core.connections.get(connection);
+    const isLarge = known !== undefined && hostileIndex(connection) !== null;
+    const receipt = isLarge && needsReceipt(known.unread, CONTENT_BYTES) ? this.#newReceipt() : null;
+    if (isLarge) this.#uncounted.push({ connection, bytes: CONTENT_BYTES, receipt });
+    this.#departures.push({ connection, message: messageWith(receipt) });
+    const bytes = this.#uncounted.reduce((sum, message) => sum + message.bytes, 0);
+    if (bytes >= COUNTED_AT_ONCE_BYTES) this.#countSent();
+  }
+
+  #countSent(): void {
+    this.#deliver({ kind: 'sent', messages: this.#uncounted.splice(0) });
+  }
+
+  /** Returns a number that no message which may be unread has. */
+  #newReceipt(): number {
+    const unread = [...this.#cloud.core.connections.values()].flatMap((of) => of.unread.messages);
+    const known = [...unread, ...this.#uncounted].map(({ receipt }) => receipt ?? 0);
+    return Math.max(0, ...known) + 1;
+  }
 }
 
-function endSecondTurn(
-  cloud: Cloud,
-  client: string,
-  scenario: Scenario,
-  defects: Defects,
-): Committed {
+function endSecondTurn(cloud: Cloud, client: string, defects: Defects): Committed {
   const rest = cloud.betweenTurns.get(client)!;
   const tag = rest.replace('+', '');
   const betweenTurns = new Map(cloud.betweenTurns);
@@ -227,8 +307,8 @@ function endSecondTurn(
     rest === tag ? { ...cloud, betweenTurns } : withNote({ ...cloud, betweenTurns }, tag);
   const head = headOf(afterTurn.storage);
   const outcome = outcomeOf('slow', tag);
-  const event = { kind: 'ended', client, head, outcome, bytes: 0 } as const;
-  return deliverToCore(afterTurn, event, scenario, defects)!;
+  const event = { kind: 'ended', client, head, outcome, bytes: outcomeBytesOf(client) } as const;
+  return deliverToCore(afterTurn, event, defects)!;
 }
 
 function headOf({ notes }: Storage): Position {
@@ -249,26 +329,26 @@ function copyLivesOf({ notes }: Storage, copy: CopyMark | null): CopyLives | nul
 }
 
 /** Makes the message of an effect. A cut is read now, because later effects may write. */
-function departureOf(
+function contentOf(
   storage: Storage,
-  effect: Extract<FollowServerEffect, { kind: 'send' | 'sendEnded' | 'sendCut' | 'close' }>,
-): Departure<MessageToFollower> {
-  const { connection } = effect;
-  if (effect.kind === 'close') return { connection, message: null };
-  if (effect.kind === 'send') return { connection, message: effect.message };
+  effect: Extract<FollowServerEffect, { kind: 'sendEnded' | 'sendCut' }>,
+  receipt: number | null,
+): MessageToFollower {
   const { last } = effect;
   const outcomes = outcomesOf(storage, effect);
-  if (effect.kind === 'sendEnded') {
-    return { connection, message: { kind: 'ended', last, outcomes, receipt: null } };
-  }
+  if (effect.kind === 'sendEnded') return { kind: 'ended', last, outcomes, receipt };
   const { since, parts, to } = effect;
   const onto =
     parts === null
       ? ({ kind: 'position', position: since } as const)
       : ({ kind: 'parts', from: since, count: parts } as const);
   const changes = rowsOf(storage).slice(since.id);
-  const answers = { last, outcomes };
-  return { connection, message: { kind: 'cut', onto, to, ...answers, changes, receipt: null } };
+  return { kind: 'cut', onto, to, last, outcomes, changes, receipt };
+}
+
+/** The outcomes of the hostile follower are large: after two, none of its calls begins. */
+function outcomeBytesOf(client: string): number {
+  return isHostileClient(client) ? CONTENT_BYTES : 0;
 }
 
 function outcomesOf(
@@ -283,7 +363,12 @@ function withRecord(
   { notes, clients }: Storage,
   { client, record, outcome }: Extract<FollowServerEffect, { kind: 'record' }>,
 ): Storage {
-  const before = clients.get(client)?.outcomes ?? [];
+  const known = clients.get(client);
+  const started = known?.record.started ?? 0;
+  if (record.started > started + 1 && record.acked < record.started) {
+    throw new Broken(`call ${record.started} of ${client} runs after call ${started}`);
+  }
+  const before = known?.outcomes ?? [];
   const all: readonly NumberedOutcome[] =
     outcome === null ? before : [...before, [record.last, outcome]];
   const outcomes = all.filter(([n]) => n > record.acked);

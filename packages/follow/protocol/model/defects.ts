@@ -11,13 +11,15 @@ import type { FollowServer, StoredFollowServer } from '../server-state.ts';
 export interface Defects {
   readonly followerEvent?: (event: FollowerEvent, connection: number | null) => FollowerEvent;
   readonly followerEffects?: (effects: readonly FollowerEffect[]) => readonly FollowerEffect[];
-  readonly serverEvent?: (event: FollowServerEvent) => FollowServerEvent;
+  readonly serverEvent?: (event: FollowServerEvent, state: FollowServer) => FollowServerEvent;
   readonly serverState?: (state: FollowServer, event: FollowServerEvent) => FollowServer;
   readonly serverEffects?: (
     effects: readonly FollowServerEffect[],
+    state: FollowServer,
   ) => readonly FollowServerEffect[];
   readonly serverStart?: (stored: StoredFollowServer) => StoredFollowServer;
   readonly sendsBeforeCommit?: boolean;
+  readonly ignoresIdentity?: boolean;
 }
 
 /** All defects, by name. */

@@ -217,7 +217,11 @@ export function perform(device: Device, effect: FollowerEffect): Device {
     }
     case 'settle': {
       const call = device.core.queue.calls.find(({ n }) => n === effect.n)!;
-      const end = outcomeInWords(effect.outcome);
+      const { outcome } = effect;
+      const end = outcomeInWords(outcome);
+      if (outcome.kind === 'value' && outcome.value !== tagOf(call)) {
+        throw new Broken(`${tagOf(call)} is answered with the outcome of ${String(outcome.value)}`);
+      }
       // A call that is in the older files may have been answered and acknowledged before.
       const isLost = end === 'OUTCOME_LOST' && app.isTakenBack;
       if (!isLost && !ALLOWED_OUTCOMES[call.method as CallKind].includes(end)) {

@@ -7,9 +7,11 @@
 
 import type { Defects } from './defects.ts';
 import { Broken } from './device.ts';
+import { newHostileEnds } from './hostile.ts';
 import { Parts, type WorldNumbers } from './parts.ts';
 import { type CheckedPairs, checkPromises, isSettled } from './promises.ts';
 import { NO_FAULTS, type Scenario, scenario as scenarioOf } from './scenario.ts';
+import { checkServer } from './server-promises.ts';
 import { Numbers, States } from './states.ts';
 import { canFaultsHit, type ModelStep, stepsOf } from './steps.ts';
 import { Turns } from './turns.ts';
@@ -65,7 +67,7 @@ class Explorer {
     this.#scenario = scenario;
     this.#defects = defects;
     this.#options = options;
-    this.#turns = new Turns(scenario, defects, this.#parts);
+    this.#turns = new Turns(defects, this.#parts);
   }
 
   walk(): Walk {
@@ -112,15 +114,16 @@ class Explorer {
 
   #start(): World {
     const { isConnected, faults } = this.#scenario;
-    if (!isConnected) return this.#normalized(newWorld(faults, {}));
+    const hostile = newHostileEnds(this.#scenario.hostile);
+    if (!isConnected) return this.#normalized({ ...newWorld(faults, {}), hostile });
     const idle = scenarioOf('', {});
-    const turns = new Turns(idle, {}, this.#parts);
+    const turns = new Turns({}, this.#parts);
     let world = newWorld(NO_FAULTS, {});
     while (!isSettled(world, idle)) {
       world = this.#normalized(stepsOf(world, idle, turns)[0]!.next());
     }
     const ghost = { notesBeforeRestore: [], commits: [world.cloud.storage], copied: null };
-    return { ...world, faults, ghost };
+    return { ...world, faults, ghost, hostile };
   }
 
   /** Checks a state if it is new, and returns its number. */
@@ -129,7 +132,9 @@ class Explorer {
     const numbers = this.#parts.numbersOf(world);
     const number = this.#states.add(numbers);
     if (number < count) return number;
-    checkPromises(this.#parts.worldOf(numbers), this.#scenario, this.#checked);
+    const visited = this.#parts.worldOf(numbers);
+    checkPromises(visited, this.#scenario, this.#checked);
+    if (this.#scenario.hostile !== null) checkServer(visited, this.#scenario);
     this.#parents.push(parent);
     if (isSettled(world, this.#scenario)) this.#settled.add(number);
     return number;

@@ -13,7 +13,7 @@ import type { Wire, World } from './world.ts';
 /** The numbers that identify a world: those of its two devices, its server, its wires, and the rest. */
 export type WorldNumbers = readonly [number, number, number, number, number];
 
-type OtherState = Pick<World, 'late' | 'faults' | 'ghost'>;
+type OtherState = Pick<World, 'late' | 'faults' | 'ghost' | 'hostile'>;
 
 export class Parts {
   readonly #numbers = new Map<string, number>();
@@ -55,7 +55,7 @@ export class Parts {
   }
 
   worldOf([a, b, cloud, wires, rest]: WorldNumbers): World {
-    const { late, faults, ghost } = this.#instances[rest] as OtherState;
+    const { late, faults, ghost, hostile } = this.#instances[rest] as OtherState;
     return {
       devices: [this.#instances[a] as Device, this.#instances[b] as Device],
       cloud: this.#instances[cloud] as Cloud,
@@ -63,6 +63,7 @@ export class Parts {
       late,
       faults,
       ghost,
+      hostile,
     };
   }
 
@@ -122,7 +123,7 @@ export class Parts {
     );
   }
 
-  #numberOfOtherState({ late, faults, ghost }: OtherState): number {
+  #numberOfOtherState({ late, faults, ghost, hostile }: OtherState): number {
     const { notesBeforeRestore, commits, copied } = ghost;
     const copiedName = () =>
       copied === null ? '' : `${copied.client}${nameOf(this.#numberOfDevice(copied.device))}`;
@@ -133,8 +134,9 @@ export class Parts {
         ...commits.map((commit) => nameOf(this.#numberOfStorage(commit))),
       ].join(''),
     );
-    const text = `rest${late === null ? '' : this.#nameOfPart(late)} ${this.#nameOfPart(faults)}${nameOf(history)}`;
-    return this.#numberOfText(text) ?? this.#add(text, { late, faults, ghost });
+    const ends = hostile.length === 0 ? '' : this.#nameOfPart(hostile);
+    const text = `rest${late === null ? '' : this.#nameOfPart(late)} ${this.#nameOfPart(faults)}${nameOf(history)}${ends}`;
+    return this.#numberOfText(text) ?? this.#add(text, { late, faults, ghost, hostile });
   }
 
   #textOfMap(map: ReadonlyMap<string | number, object>): string {

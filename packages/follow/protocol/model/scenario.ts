@@ -50,6 +50,15 @@ export interface FaultBudget {
   readonly copies: number;
   /** The app dismisses a refusal. This is not a fault, but like a fault it may happen or not. */
   readonly dismissals: number;
+  /** The hostile follower sends any message, or ends one of its connections. */
+  readonly hostile: number;
+}
+
+/** The follower that does not keep to the protocol (hostile.ts). */
+export interface HostileFollower {
+  readonly connections: 1 | 2;
+  /** The kinds of calls that it makes. */
+  readonly kinds: readonly CallKind[];
 }
 
 export interface Scenario {
@@ -61,6 +70,8 @@ export interface Scenario {
   readonly faults: FaultBudget;
   /** The device that may crash, and whose connection may break, repeat or delay messages; null if both may. */
   readonly faultsAt: 'A' | 'B' | null;
+  /** Null if all followers keep to the protocol. */
+  readonly hostile: HostileFollower | null;
 }
 
 export const NO_FAULTS: FaultBudget = {
@@ -72,13 +83,23 @@ export const NO_FAULTS: FaultBudget = {
   late: 0,
   copies: 0,
   dismissals: 0,
+  hostile: 0,
 };
+
+/** The calls of a hostile follower that are enough for most of what it can do. */
+const HOSTILE: HostileFollower = { connections: 1, kinds: ['write', 'slow'] };
+
+interface ScenarioOptions {
+  readonly isConnected?: boolean;
+  readonly at?: 'A' | 'B' | null;
+  readonly hostile?: HostileFollower;
+}
 
 /** Makes a scenario from its calls as text, such as `A write, B slow`. */
 export function scenario(
   calls: string,
   faults: Partial<FaultBudget>,
-  { isConnected = true, at = null }: { isConnected?: boolean; at?: 'A' | 'B' | null } = {},
+  { isConnected = true, at = null, hostile = HOSTILE }: ScenarioOptions = {},
 ): Scenario {
   const scripted = (calls === '' ? [] : calls.split(', ')).map((call) => {
     const [by, kind] = call.split(' ') as [ScriptedCall['by'], CallKind];
@@ -88,13 +109,19 @@ export function scenario(
   const callsOf = (name: string) => tagged.filter(({ by }) => by === name);
   const script = [callsOf('A'), callsOf('B')] as const;
   const budget = { ...NO_FAULTS, ...faults };
-  return { isConnected, calls: scripted, script, faults: budget, faultsAt: at };
+  return {
+    ...{ isConnected, calls: scripted, script, faults: budget, faultsAt: at },
+    hostile: budget.hostile > 0 ? hostile : null,
+  };
 }
 
-export function nameOf({ isConnected, calls, faults, faultsAt }: Scenario): string {
+export function nameOf({ isConnected, calls, faults, faultsAt, hostile }: Scenario): string {
   const counts = Object.entries(faults).filter(([, count]) => count > 0);
   const named = counts.map(([name, count]) => `${count} ${name}`).join(', ');
   const made = calls.map(({ by, kind }) => `${by} ${kind}`).join(', ');
   const where = faultsAt === null ? '' : ` at ${faultsAt}`;
-  return `${made}; ${named || 'no faults'}${where}${isConnected ? '' : '; new devices'}`;
+  const connections = hostile?.connections === 2 ? ' on 2 connections' : '';
+  const kinds = hostile === null ? '' : ` (${hostile.kinds.join(', ')})`;
+  const rest = `${connections}${kinds}${isConnected ? '' : '; new devices'}`;
+  return `${made}; ${named || 'no faults'}${where}${rest}`;
 }

@@ -10,6 +10,7 @@ import type { FollowerEvent } from '../follower.ts';
 import type { CloudEvent, Storage } from './cloud.ts';
 import type { Defects } from './defects.ts';
 import { Broken, withFilesOf } from './device.ts';
+import { hostileActs, hostileIndex, newHostileEnds } from './hostile.ts';
 import type { Scenario } from './scenario.ts';
 import type { CloudTurn, Crash, Turns } from './turns.ts';
 import { messageInWords } from './words.ts';
@@ -74,6 +75,11 @@ function withClosedEnd(world: World, client: ClientIndex): World {
   return { ...world, wires };
 }
 
+/** True if the server closes the connection of a device. */
+function isEndOfDevice({ connection, message }: CloudTurn['sent'][number]): boolean {
+  return message === null && hostileIndex(connection) === null;
+}
+
 class Steps {
   readonly #world: World;
   readonly #scenario: Scenario;
@@ -93,6 +99,7 @@ class Steps {
     this.#addDeviceSteps(1);
     this.#addServerSteps();
     this.#addNetworkFaults();
+    this.#addHostileActs();
     return this.#steps;
   }
 
@@ -102,8 +109,9 @@ class Steps {
   #isFaultFree(client: ClientIndex): boolean {
     const { crashes, losses, repeats, late, copies, restarts, restores, dismissals } =
       this.#world.faults;
-    const isServerSafe =
-      restarts + restores === 0 && this.#scenario.calls.every(({ kind }) => kind !== 'fatal');
+    const { calls, hostile } = this.#scenario;
+    const kinds = [...calls.map(({ kind }) => kind), ...(hostile?.kinds ?? [])];
+    const isServerSafe = restarts + restores === 0 && !kinds.includes('fatal');
     const isReached =
       canFaultsHit(this.#scenario, client) && crashes + losses + repeats + late + copies > 0;
     return isServerSafe && !isReached && dismissals === 0;
@@ -409,8 +417,9 @@ class Steps {
     const notesBeforeRestore =
       kind === 'restores' ? world.cloud.storage.notes : world.ghost.notesBeforeRestore;
     const started = this.#afterInstanceEnd(world, { kind: 'starts', storage });
+    const hostile = newHostileEnds(this.#scenario.hostile);
     const after = withCommit(
-      { ...world, ghost: { ...world.ghost, notesBeforeRestore }, wires },
+      { ...world, ghost: { ...world.ghost, notesBeforeRestore }, wires, hostile },
       started.cloud,
     );
     return kind === null ? after : { ...after, faults: withOneFaultLess(after.faults, kind) };
@@ -490,6 +499,35 @@ class Steps {
         return { ...changed, faults: withOneFaultLess(changed.faults, kind) };
       },
     });
+  }
+
+  // ---- The hostile follower.
+
+  #addHostileActs(): void {
+    const { cloud, hostile, faults } = this.#world;
+    const { hostile: follower } = this.#scenario;
+    if (follower === null || faults.hostile === 0) return;
+    for (const { event, isReading } of hostileActs(hostile, cloud, follower)) {
+      const { connection } = event;
+      const said = event.kind === 'received' ? messageInWords(event.message) : 'no message at all';
+      const name = () => `the hostile follower says on ${connection}: ${said}`;
+      const turn = this.#turns.serverTurn(cloud, event);
+      const closed = turn === null || turn instanceof Broken ? [] : turn.sent.filter(isEndOfDevice);
+      if (closed.length > 0) {
+        const broken = new Broken('a message of the hostile follower closes the connection of another');
+        this.#addBrokenStep(name, broken);
+        continue;
+      }
+      const index = hostileIndex(connection);
+      const prepare = (before: World) => ({
+        ...before,
+        faults: withOneFaultLess(before.faults, 'hostile'),
+        hostile: before.hostile.map((end, i) =>
+          isReading && i === index ? { ...end, unread: [] } : end,
+        ),
+      });
+      this.#addEventAtServer(event, name, prepare, 'fault');
+    }
   }
 
   #addBrokenStep(name: () => string, broken: Broken): void {

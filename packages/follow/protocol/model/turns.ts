@@ -11,7 +11,6 @@ import { type Cloud, type CloudEvent, type Departure, deliver } from './cloud.ts
 import type { Defects } from './defects.ts';
 import { afterCrash, Broken, type Device, perform, withForecastCall } from './device.ts';
 import type { Parts } from './parts.ts';
-import type { Scenario } from './scenario.ts';
 import { effectInWords } from './words.ts';
 
 /** The result of an event at a device, with all of its effects performed. */
@@ -36,7 +35,6 @@ export interface CloudTurn {
 }
 
 export class Turns {
-  readonly #scenario: Scenario;
   readonly #defects: Defects;
   readonly #parts: Parts;
   readonly #deviceTurns = new Map<Device, Map<string, DeviceTurn | Broken>>();
@@ -44,8 +42,7 @@ export class Turns {
   readonly #crashes = new Map<Device, readonly Crash[]>();
   readonly #settled = new Map<Device, Device>();
 
-  constructor(scenario: Scenario, defects: Defects, parts: Parts) {
-    this.#scenario = scenario;
+  constructor(defects: Defects, parts: Parts) {
     this.#defects = defects;
     this.#parts = parts;
   }
@@ -60,7 +57,7 @@ export class Turns {
   serverTurn(cloud: Cloud, event: CloudEvent): CloudTurn | Broken | null {
     return cached(this.#serverTurns, cloud, this.#keyOf(event), () =>
       resultOrBroken(() => {
-        const committed = deliver(cloud, event, this.#scenario, this.#defects);
+        const committed = deliver(cloud, event, this.#defects);
         if (committed === null) return null;
         const { storage, ...others } = committed.cloud;
         const after = { ...others, storage: this.#parts.storage(storage) };

@@ -9,6 +9,7 @@ import type { MessageToFollower, MessageToServer } from '../messages.ts';
 import { type Cloud, type Departure, type Storage, startCloud } from './cloud.ts';
 import type { Defects } from './defects.ts';
 import { type Device, newDevice } from './device.ts';
+import { type HostileEnd, hostileIndex, receivedBy } from './hostile.ts';
 import type { FaultBudget } from './scenario.ts';
 
 export const CLIENTS = ['A', 'B'] as const;
@@ -57,6 +58,8 @@ export interface World {
   readonly late: LateMessage | null;
   readonly faults: FaultBudget;
   readonly ghost: Ghost;
+  /** The connections of the hostile follower. */
+  readonly hostile: readonly HostileEnd[];
 }
 
 export function newWorld(faults: FaultBudget, defects: Defects): World {
@@ -68,6 +71,7 @@ export function newWorld(faults: FaultBudget, defects: Defects): World {
     late: null,
     faults,
     ghost: { commits: [storage], notesBeforeRestore: [], copied: null },
+    hostile: [],
   };
 }
 
@@ -82,8 +86,14 @@ export function sentUp(world: World, { connection, message }: Departure<MessageT
 /** Puts a message of the server on a wire, or closes the server's end. */
 export function sentDown(
   world: World,
-  { connection, message }: Departure<MessageToFollower>,
+  departure: Departure<MessageToFollower>,
 ): World {
+  const { connection, message } = departure;
+  const index = hostileIndex(connection);
+  if (index !== null) {
+    const hostile = world.hostile.map((end, i) => (i === index ? receivedBy(end, departure) : end));
+    return { ...world, hostile };
+  }
   return withWire(world, connection, (wire) => {
     if (message === null) return { ...wire, isCut: true, isOpenAtServer: false, up: [] };
     return wire.isCut ? wire : { ...wire, down: [...wire.down, message] };
