@@ -12,6 +12,7 @@ export interface CaseRequest {
 export interface CaseResult {
   readonly seed: number;
   readonly fault?: string;
+  readonly figures?: string;
 }
 
 let running: number | undefined;
@@ -34,7 +35,12 @@ process.send!({ seed: -1 } satisfies CaseResult);
 
 function answer(seed: number, fault: string | undefined): void {
   running = undefined;
-  process.send!({ seed, ...(fault !== undefined && { fault }) } satisfies CaseResult);
+  const figures = surface.figures?.();
+  process.send!({
+    seed,
+    ...(fault !== undefined && { fault }),
+    ...(figures !== undefined && { figures }),
+  } satisfies CaseResult);
 }
 
 function inWords(error: unknown): string {

@@ -1,9 +1,9 @@
-// `npm run hostile -- --seed N --count M [--only values,databases,wal,statements,messages]`: input
+// `npm run hostile -- --seed N --count M [--only values,databases,wal,statements,messages,followers]`: input
 // from outside that means harm, at every border. A case is a seed at a surface; the same seed makes
 // the same input.
 
 import { parseArgs } from 'node:util';
-import { runCases } from './runner.ts';
+import { type Failure, runCases } from './runner.ts';
 import { SURFACES, type SurfaceName } from './surface.ts';
 
 const { values } = parseArgs({
@@ -27,10 +27,11 @@ if (unknown.length > 0) {
 let failed = 0;
 for (const surface of chosen) {
   const startMs = performance.now();
-  const failures = await runCases(surface, first, count, ({ seed, fault }) => {
+  const onFailure = ({ seed, fault }: Failure) => {
     console.log(`${surface}, seed ${seed}: ${fault}`);
     console.log(`  npm run hostile -- --only ${surface} --seed ${seed} --count 1\n`);
-  });
+  };
+  const failures = await runCases(surface, first, count, onFailure, console.log);
   failed += failures.length;
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
   const last = first + count - 1;

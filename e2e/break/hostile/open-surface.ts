@@ -14,5 +14,7 @@ export async function openSurface(name: SurfaceName): Promise<Surface> {
       return (await import('./statements.ts')).openStatements();
     case 'messages':
       return (await import('./messages.ts')).openMessages();
+    case 'followers':
+      return (await import('./followers.ts')).openFollowers();
   }
 }

@@ -19,6 +19,7 @@ export async function runCases(
   first: number,
   count: number,
   onFailure: (failure: Failure) => void = () => {},
+  onFigures: (figures: string) => void = () => {},
 ): Promise<Failure[]> {
   const failures: Failure[] = [];
   let child: CaseProcess | undefined;
@@ -32,6 +33,7 @@ export async function runCases(
       }
       if (!child.isAlive) child = undefined;
     }
+    if (child?.figures !== undefined) onFigures(child.figures);
   } finally {
     child?.end();
   }
@@ -42,10 +44,15 @@ class CaseProcess {
   readonly #child: ChildProcess;
   #settle: ((result: CaseResult) => void) | undefined;
   isAlive = true;
+  /** What the surface has told last. */
+  figures: string | undefined;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
-    child.on('message', (result) => this.#settle?.(result as CaseResult));
+    child.on('message', (result) => {
+      this.figures = (result as CaseResult).figures;
+      this.#settle?.(result as CaseResult);
+    });
     child.on('exit', (code, signal) => {
       this.isAlive = false;
       this.#settle?.({ seed: -1, fault: `its process ended (${signal ?? code})` });
@@ -55,7 +62,7 @@ class CaseProcess {
   static async start(surface: SurfaceName): Promise<CaseProcess> {
     const started = new CaseProcess(
       fork(join(import.meta.dirname, 'case-process.ts'), [surface], {
-        execArgv: ['--import', 'tsx'],
+        execArgv: ['--import', 'tsx', '--expose-gc'],
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       }),
     );

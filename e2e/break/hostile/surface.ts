@@ -2,7 +2,14 @@
 
 import type { Draws } from '../../../packages/testing/page/draws.ts';
 
-export const SURFACES = ['values', 'databases', 'wal', 'statements', 'messages'] as const;
+export const SURFACES = [
+  'values',
+  'databases',
+  'wal',
+  'statements',
+  'messages',
+  'followers',
+] as const;
 
 export type SurfaceName = (typeof SURFACES)[number];
 
@@ -12,4 +19,6 @@ export interface Surface {
   /** Makes a case and tries it; resolves to its fault, or undefined. */
   attack(draws: Draws): Promise<string | undefined>;
   close(): Promise<void>;
+  /** What was done so far, in words and figures. */
+  figures?(): string;
 }

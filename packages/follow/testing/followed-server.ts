@@ -46,6 +46,7 @@ export function connectionsOf(ask: ConstructorParameters<typeof ServerSocket>[0]
       if (isDown) throw new Error('The server is down.');
       const socket = new ServerSocket(ask);
       open.add(socket);
+      socket.addEventListener('close', () => open.delete(socket));
       return socket;
     },
     get isDown() {
@@ -58,14 +59,19 @@ export function connectionsOf(ask: ConstructorParameters<typeof ServerSocket>[0]
   };
 }
 
-/** Starts a server with one object of the class. `bounds` may reduce the number of notes and the size of parts. */
+/**
+ * Starts a server with one object of the class. `bounds` may reduce the number of notes and the size of parts, `platform`
+ * replace the clock.
+ */
 export async function followedServer(
   Class: ObjectClass,
   options: Partial<FollowableOptions> & Pick<FollowableOptions, 'methods'>,
   bounds: Pick<CaptureOptions, 'notesMax' | 'partBytes'> = {},
+  platform: Partial<typeof PLATFORM> = {},
 ): Promise<FollowedServer> {
   const environment: ServedEnvironment = {
     ...PLATFORM,
+    ...platform,
     capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite, ...bounds }),
   };
   const given = { authorize: () => 'someone', version: 1, ...options };

@@ -4,6 +4,7 @@
 //
 // Invariant: only a committed transaction changes `storage`.
 
+import type { FollowerCloseReason } from '../connection.ts';
 import {
   type CopyMark,
   commonProtocol,
@@ -69,10 +70,11 @@ export type CloudEvent =
   /** An idle instance leaves memory; its connections stay. */
   | { readonly kind: 'hibernates' };
 
-/** A message that a side sends. If `message` is null, the side closes the connection. */
+/** A message that a side sends. If `message` is null, the side closes the connection; the server has a reason. */
 export interface Departure<Message> {
   readonly connection: number;
   readonly message: Message | null;
+  readonly reason?: FollowerCloseReason;
 }
 
 export interface Committed {
@@ -103,7 +105,13 @@ export function startCloud(
   const head = headOf(storage);
   const stored = { version: VERSION, head, connections, records: new Map(records) };
   const started = defects.serverStart?.(stored) ?? stored;
-  const core = { version: VERSION, clients: new Map(), connections, unreadBytes: 0, waitingBytes: 0 };
+  const core = {
+    version: VERSION,
+    clients: new Map(),
+    connections,
+    unreadBytes: 0,
+    waitingBytes: 0,
+  };
   const cloud: Cloud = { core, storage, life, betweenTurns: new Map() };
   return new Transaction(cloud, defects).perform(() => openFollowServer(started))!;
 }
@@ -120,7 +128,7 @@ export function deliver(cloud: Cloud, event: CloudEvent, defects: Defects): Comm
     case 'slowEnds':
       return endSecondTurn(cloud, event.client, defects);
     case 'malformed':
-      return closeConnection(cloud, event.connection, defects);
+      return closeConnection(cloud, event.connection, 'MALFORMED', defects);
     case 'received': {
       const { connection, message } = event;
       const isTaken =
@@ -128,7 +136,7 @@ export function deliver(cloud: Cloud, event: CloudEvent, defects: Defects): Comm
         commonProtocol(message.protocol) !== null &&
         isClientOfAnother(connection, message.client) &&
         !defects.ignoresIdentity;
-      if (isTaken) return closeConnection(cloud, connection, defects);
+      if (isTaken) return closeConnection(cloud, connection, 'CLIENT_TAKEN', defects);
       return deliverToCore(cloud, eventOf(storage, connection, message), defects);
     }
     default:
@@ -158,10 +166,15 @@ function eventOf(
 }
 
 /** Closes a connection for a reason that its socket's layer finds, and tells the protocol so. */
-function closeConnection(cloud: Cloud, connection: number, defects: Defects): Committed {
+function closeConnection(
+  cloud: Cloud,
+  connection: number,
+  reason: FollowerCloseReason,
+  defects: Defects,
+): Committed {
   const head = headOf(cloud.storage);
   const closed = deliverToCore(cloud, { kind: 'closed', connection, head }, defects)!;
-  return { ...closed, departures: [{ connection, message: null }, ...closed.departures] };
+  return { ...closed, departures: [{ connection, message: null, reason }, ...closed.departures] };
 }
 
 function deliverToCore(cloud: Cloud, event: FollowServerEvent, defects: Defects): Committed | null {
@@ -240,9 +253,11 @@ class Transaction {
       case 'send':
         this.#departures.push(effect);
         return true;
-      case 'close':
-        this.#departures.push({ connection: effect.connection, message: null });
+      case 'close': {
+        const { connection, reason } = effect;
+        this.#departures.push({ connection, message: null, reason });
         return true;
+      }
     }
   }
 
@@ -279,7 +294,8 @@ class Transaction {
   ): void {
     const known = this.#cloud.core.connections.get(connection);
     const isLarge = known !== undefined && hostileIndex(connection) !== null;
-    const receipt = isLarge && needsReceipt(known.unread, CONTENT_BYTES) ? this.#newReceipt() : null;
+    const receipt =
+      isLarge && needsReceipt(known.unread, CONTENT_BYTES) ? this.#newReceipt() : null;
     if (isLarge) this.#uncounted.push({ connection, bytes: CONTENT_BYTES, receipt });
     this.#departures.push({ connection, message: messageWith(receipt) });
     const bytes = this.#uncounted.reduce((sum, message) => sum + message.bytes, 0);

@@ -5,6 +5,7 @@
 //
 // Invariant: the trace of a broken promise has as few steps as possible.
 
+import type { FollowerCloseReason } from '../connection.ts';
 import type { Defects } from './defects.ts';
 import { Broken } from './device.ts';
 import { newHostileEnds } from './hostile.ts';
@@ -22,6 +23,8 @@ export interface Walk {
   readonly steps: number;
   /** The longest of the shortest ways from the beginning to a state, in steps. */
   readonly depth: number;
+  /** The reasons for which the server has closed connections. */
+  readonly closeReasons: ReadonlySet<FollowerCloseReason>;
   readonly failure: Failure | null;
 }
 
@@ -219,7 +222,9 @@ class Explorer {
   }
 
   #result(failure: Failure | null): Walk {
-    return { states: this.#states.count, steps: this.#steps, depth: this.#depth, failure };
+    const { closeReasons } = this.#turns;
+    const counts = { states: this.#states.count, steps: this.#steps, depth: this.#depth };
+    return { ...counts, closeReasons, failure };
   }
 }
 

@@ -1,13 +1,13 @@
-// Deliberate defects of the server that only a hostile follower can use. The model must break a promise with each.
+// Deliberate defects that only a hostile follower, or a hostile server, can use. The model must break a promise with each.
 //
-// Invariant: as in defects.ts, a defect changes one behaviour, by changing the inputs or effects of server.ts.
+// Invariant: as in defects.ts, a defect changes one behaviour, by changing the inputs or effects of server.ts or follower.ts.
 
 import type { FollowServerEffect, FollowServerEvent } from '../server-events.ts';
 import type { ClientRecord, FollowServer } from '../server-state.ts';
 import { NOTHING_UNREAD } from '../unread.ts';
 import type { Defects } from './defects.ts';
 
-/** All defects, by name. */
+/** The defects of the server, by name. */
 export const HOSTILE_DEFECTS: Readonly<Record<string, Defects>> = {
   'identity of a client not compared': { ignoresIdentity: true },
   'acknowledgement taken for another client': {
@@ -53,7 +53,10 @@ export const HOSTILE_DEFECTS: Readonly<Record<string, Defects>> = {
     serverEffects: (effects, state) =>
       effects.flatMap((effect): FollowServerEffect[] =>
         effect.kind === 'close'
-          ? [effect, ...[...state.connections.keys()].map((connection) => ({ ...effect, connection }))]
+          ? [
+              effect,
+              ...[...state.connections.keys()].map((connection) => ({ ...effect, connection })),
+            ]
           : [effect],
       ),
   },
@@ -83,7 +86,9 @@ export const HOSTILE_DEFECTS: Readonly<Record<string, Defects>> = {
         if (effect.kind !== 'send' || effect.message.kind !== 'welcome') return effect;
         const client = state.connections.get(effect.connection)?.client;
         const others = [...state.clients].filter(([name]) => name !== client);
-        const [newest] = others.map(([, { record }]) => record).filter(({ started }) => started > 0);
+        const [newest] = others
+          .map(([, { record }]) => record)
+          .filter(({ started }) => started > 0);
         if (newest === undefined) return effect;
         const received = { n: newest.started, mark: newest.mark };
         return { ...effect, message: { ...effect.message, received } };
@@ -122,13 +127,38 @@ export const HOSTILE_DEFECTS: Readonly<Record<string, Defects>> = {
   },
 };
 
+/** The defects of a follower, by name. */
+export const HOSTILE_SERVER_DEFECTS: Readonly<Record<string, Defects>> = {
+  'connection given up and not closed': {
+    followerEffects: (effects) => effects.filter(({ kind }) => kind !== 'disconnect'),
+  },
+  'any answer empties the queue': {
+    followerEffects: (effects) =>
+      effects.map((effect) =>
+        effect.kind === 'dequeue' ? { ...effect, last: Number.MAX_SAFE_INTEGER } : effect,
+      ),
+  },
+  'message of a connection that was given up accepted': {
+    followerEvent: (event, connection) =>
+      event.kind === 'received' && connection !== null ? { ...event, connection } : event,
+  },
+  'refusals not kept': {
+    followerEffects: (effects) =>
+      effects.map((effect) => (effect.kind === 'dequeue' ? { ...effect, refusals: [] } : effect)),
+  },
+};
+
 /** Returns the number of another connection, if there is one. */
 function otherConnection({ connections }: FollowServer, connection: number): number {
   return [...connections.keys()].find((other) => other !== connection) ?? connection;
 }
 
 /** Takes the bytes that were unread on a connection from their sum. */
-function withoutUnread(state: FollowServer, connection: number, before: FollowServer): FollowServer {
+function withoutUnread(
+  state: FollowServer,
+  connection: number,
+  before: FollowServer,
+): FollowServer {
   const unread = before.connections.get(connection)?.unread ?? NOTHING_UNREAD;
   const bytes = unread.messages.reduce((sum, message) => sum + message.bytes, unread.unasked);
   return { ...state, unreadBytes: state.unreadBytes - bytes };

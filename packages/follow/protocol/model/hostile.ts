@@ -30,7 +30,7 @@ export interface HostileEnd {
 
 /** A message of the hostile follower, or its end of a connection. */
 export interface HostileAct {
-  readonly event: CloudEvent;
+  readonly event: Extract<CloudEvent, { readonly kind: 'received' | 'malformed' }>;
   /** True if it has read everything before, whose newest receipt it sends. */
   readonly isReading: boolean;
 }
@@ -58,10 +58,7 @@ export function hostileIndex(connection: number): number | null {
   return connection < FIRST_CONNECTION ? null : connection - FIRST_CONNECTION;
 }
 
-export function hostileEndOf(
-  ends: readonly HostileEnd[],
-  connection: number,
-): HostileEnd | null {
+export function hostileEndOf(ends: readonly HostileEnd[], connection: number): HostileEnd | null {
   const index = hostileIndex(connection);
   return index === null ? null : ends[index]!;
 }
@@ -80,10 +77,7 @@ export function newHostileEnds(hostile: HostileFollower | null): readonly Hostil
 }
 
 /** Returns the end of a connection after a message to it. @throws Broken if the follower may not have the message */
-export function receivedBy(
-  end: HostileEnd,
-  { message }: Departure<MessageToFollower>,
-): HostileEnd {
+export function receivedBy(end: HostileEnd, { message }: Departure<MessageToFollower>): HostileEnd {
   if (message === null) return NEW_END;
   if (message.kind === 'rejected') return end;
   if (message.kind === 'welcome') {
@@ -102,7 +96,9 @@ export function receivedBy(
   }
   const unread = [...end.unread, message.receipt];
   if (unread.length > UNREAD_COUNT_MAX) {
-    throw new Broken(`the hostile follower is sent ${unread.length} messages that it does not read`);
+    throw new Broken(
+      `the hostile follower is sent ${unread.length} messages that it does not read`,
+    );
   }
   return { ...end, unread };
 }
@@ -184,7 +180,10 @@ class Alphabet {
 
   #positions(): readonly (Position | null)[] {
     const { id, life } = this.#head;
-    const forged = [{ id, life: life + 50 }, { id: id + 1, life }];
+    const forged = [
+      { id, life: life + 50 },
+      { id: id + 1, life },
+    ];
     return [null, this.#head, ...(id === 0 ? [] : [{ id: 0, life: 0 }]), ...forged];
   }
 
@@ -202,11 +201,11 @@ class Alphabet {
   }
 
   #hellos(): readonly MessageToServer[] {
-    const { storage } = this.#cloud;
+    const { core, storage } = this.#cloud;
     const hello = { kind: 'hello', protocol: FOLLOW_PROTOCOLS } as const;
     const nothing = { position: null, copy: null, ack: 0 };
     // The name of a device that has never connected is random, so that nobody can have it before the device.
-    const others = ['A', 'B'].filter((name) => storage.clients.has(name));
+    const others = ['A', 'B'].filter((name) => storage.clients.has(name) || core.clients.has(name));
     const oldest = { oldest: 1, newest: 1 };
     return [
       { ...hello, ...nothing, protocol: oldest, client: '' },

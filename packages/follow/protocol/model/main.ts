@@ -3,11 +3,15 @@
 //
 // Invariant: the exit code is 1 if a promise is broken, or a defect is not found.
 
-import { DEFECTS } from './defects.ts';
 import {
-  findRefutation,
+  ALL_DEFECTS,
+  HOSTILE_SERVER_WALKS,
+  HOSTILE_WALKS,
   LARGE_WALKS,
+  LARGER_HOSTILE_SERVER_WALKS,
+  LARGER_HOSTILE_WALKS,
   LARGEST_WALKS,
+  runHostileServerWalk,
   runWalk,
   SMALL_WALKS,
   THREE_CALLS_WITH_ALL_FAULTS,
@@ -20,20 +24,27 @@ const onDepth = (depth: number, states: number) =>
   console.error(`${states} states within ${depth} steps`);
 
 const isLargest = process.argv.includes('--largest');
+const hostile = [...HOSTILE_WALKS, ...LARGER_HOSTILE_WALKS];
 const walks = isLargest
   ? THREE_CALLS_WITH_ALL_FAULTS
-  : [...SMALL_WALKS, ...LARGE_WALKS, ...LARGEST_WALKS];
+  : [...SMALL_WALKS, ...LARGE_WALKS, ...LARGEST_WALKS, ...hostile];
+const runs = [
+  ...walks.map((scenario) => () => runWalk(scenario, isLargest ? { onDepth } : {})),
+  ...(isLargest ? [] : [...HOSTILE_SERVER_WALKS, ...LARGER_HOSTILE_SERVER_WALKS]).map(
+    (scenario) => () => runHostileServerWalk(scenario),
+  ),
+];
 print('walk', 'states', 'steps', 'depth', 's', 'result');
-for (const scenario of walks) {
+for (const run of runs) {
   const startMs = performance.now();
-  const { name, states, steps, depth, failure } = runWalk(scenario, isLargest ? { onDepth } : {});
+  const { name, states, steps, depth, failure } = run();
   print(name, states, steps, depth, seconds(startMs), failure ?? 'holds');
   if (failure !== null) process.exitCode = 1;
 }
 if (!isLargest) print('defect', 's', 'refuted by', 'broken promise');
-for (const defect of isLargest ? [] : Object.keys(DEFECTS)) {
+for (const { name, refutation } of isLargest ? [] : ALL_DEFECTS) {
   const startMs = performance.now();
-  const found = findRefutation(defect);
-  print(defect, seconds(startMs), found?.name ?? 'NOT FOUND', found?.failure ?? '');
+  const found = refutation();
+  print(name, seconds(startMs), found?.name ?? 'NOT FOUND', found?.failure ?? '');
   if (found === null) process.exitCode = 1;
 }

@@ -12,6 +12,7 @@
  *   lingering writes in the first of two turns
  *   fatal    ends the server's instance, each time it runs
  *   outside  writes, and is not forecast, because on the device it reached outside of the object
+ *   forged   writes, and has any outcome, because a hostile server may answer it
  */
 export type CallKind =
   | 'write'
@@ -21,7 +22,8 @@ export type CallKind =
   | 'slow'
   | 'lingering'
   | 'fatal'
-  | 'outside';
+  | 'outside'
+  | 'forged';
 
 export interface ScriptedCall {
   readonly by: 'A' | 'B';
@@ -118,7 +120,7 @@ export function scenario(
 export function nameOf({ isConnected, calls, faults, faultsAt, hostile }: Scenario): string {
   const counts = Object.entries(faults).filter(([, count]) => count > 0);
   const named = counts.map(([name, count]) => `${count} ${name}`).join(', ');
-  const made = calls.map(({ by, kind }) => `${by} ${kind}`).join(', ');
+  const made = calls.map(({ by, kind }) => `${by} ${kind}`).join(', ') || 'no calls';
   const where = faultsAt === null ? '' : ` at ${faultsAt}`;
   const connections = hostile?.connections === 2 ? ' on 2 connections' : '';
   const kinds = hostile === null ? '' : ` (${hostile.kinds.join(', ')})`;

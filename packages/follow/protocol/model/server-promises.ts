@@ -44,11 +44,14 @@ function checkBounds({ cloud, hostile }: World): void {
       throw new Broken(`${waiting.length} calls of the hostile follower wait, ${bytes} bytes`);
     }
   }
-  if (allWaiting !== core.waitingBytes) throw new Broken('the waiting bytes of all are not their sum');
+  if (allWaiting !== core.waitingBytes)
+    throw new Broken('the waiting bytes of all are not their sum');
   for (const [client, { outcomes }] of storage.clients) {
     const bytes = outcomes.length * CONTENT_BYTES;
     if (isHostileClient(client) && bytes > OUTCOME_BYTES_MAX) {
-      throw new Broken(`${outcomes.length} outcomes of the hostile follower are kept, ${bytes} bytes`);
+      throw new Broken(
+        `${outcomes.length} outcomes of the hostile follower are kept, ${bytes} bytes`,
+      );
     }
   }
 }
@@ -63,14 +66,17 @@ function checkClient({ devices, cloud, ghost }: World, index: ClientIndex, scena
   const { issued, calls } = queueOf(devices[index]);
   const recorded = calls[0] === undefined ? issued : calls[0].n - 1;
   if (record.acked > recorded) {
-    throw new Broken(`the server forgets the outcomes of ${name} up to ${record.acked}, of which it has recorded ${recorded}`);
+    throw new Broken(
+      `the server forgets the outcomes of ${name} up to ${record.acked}, of which it has recorded ${recorded}`,
+    );
   }
   if (record.started > issued) {
     throw new Broken(`the server has call ${record.started} of ${name}, which has made ${issued}`);
   }
   const script = scenario.script[index];
   const markOf = (n: number) => Number(script[n - 1]?.tag.slice(1) ?? Number.NaN);
-  const isMarkKnown = record.mark !== null || (record.started > 0 && ghost.notesBeforeRestore.length === 0);
+  const isMarkKnown =
+    record.mark !== null || (record.started > 0 && ghost.notesBeforeRestore.length === 0);
   if (record.started > 0 && isMarkKnown && record.mark !== markOf(record.started)) {
     throw new Broken(`the server has mark ${record.mark} for call ${record.started} of ${name}`);
   }
@@ -81,9 +87,13 @@ function checkClient({ devices, cloud, ghost }: World, index: ClientIndex, scena
     }
   }
   if (outcomes.length !== record.last - record.acked) {
-    throw new Broken(`the server has ${outcomes.length} outcomes of ${name}, not all since ${record.acked}`);
+    throw new Broken(
+      `the server has ${outcomes.length} outcomes of ${name}, not all since ${record.acked}`,
+    );
   }
-  const own = storage.notes.map((note) => note.split('@')[0]!).filter((tag) => tag.startsWith(name));
+  const own = storage.notes
+    .map((note) => note.split('@')[0]!)
+    .filter((tag) => tag.startsWith(name));
   const order = own.map((tag) => script.findIndex((call) => call.tag === tag.replace('-', '')));
   if (order.some((at, i) => i > 0 && at < order[i - 1]!)) {
     throw new Broken(`the calls of ${name} ran in the order ${own}`);

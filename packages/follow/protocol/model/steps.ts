@@ -514,7 +514,9 @@ class Steps {
       const turn = this.#turns.serverTurn(cloud, event);
       const closed = turn === null || turn instanceof Broken ? [] : turn.sent.filter(isEndOfDevice);
       if (closed.length > 0) {
-        const broken = new Broken('a message of the hostile follower closes the connection of another');
+        const broken = new Broken(
+          'a message of the hostile follower closes the connection of another',
+        );
         this.#addBrokenStep(name, broken);
         continue;
       }

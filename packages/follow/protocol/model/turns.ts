@@ -5,6 +5,7 @@
 //
 // This file does not know the wires that carry messages, nor how many faults are left.
 
+import type { FollowerCloseReason } from '../connection.ts';
 import { type FollowerEffect, type FollowerEvent, stepFollower } from '../follower.ts';
 import type { MessageToFollower, MessageToServer } from '../messages.ts';
 import { type Cloud, type CloudEvent, type Departure, deliver } from './cloud.ts';
@@ -35,6 +36,8 @@ export interface CloudTurn {
 }
 
 export class Turns {
+  /** The reasons for which the server has closed connections in any of its turns. */
+  readonly closeReasons = new Set<FollowerCloseReason>();
   readonly #defects: Defects;
   readonly #parts: Parts;
   readonly #deviceTurns = new Map<Device, Map<string, DeviceTurn | Broken>>();
@@ -59,6 +62,9 @@ export class Turns {
       resultOrBroken(() => {
         const committed = deliver(cloud, event, this.#defects);
         if (committed === null) return null;
+        for (const { reason } of committed.departures) {
+          if (reason !== undefined) this.closeReasons.add(reason);
+        }
         const { storage, ...others } = committed.cloud;
         const after = { ...others, storage: this.#parts.storage(storage) };
         return { cloud: this.#parts.cloud(after), sent: this.#shared(committed.departures) };
@@ -138,6 +144,8 @@ export class Turns {
     switch (event.kind) {
       case 'received':
         return `received${event.connection} ${this.#parts.numberOf(event.message)}`;
+      case 'disconnected':
+        return `disconnected${event.connection} ${event.isClientTaken}`;
       case 'dismissed':
         return `dismissed${event.n}`;
       case 'called':

@@ -84,10 +84,7 @@ export function sentUp(world: World, { connection, message }: Departure<MessageT
 }
 
 /** Puts a message of the server on a wire, or closes the server's end. */
-export function sentDown(
-  world: World,
-  departure: Departure<MessageToFollower>,
-): World {
+export function sentDown(world: World, departure: Departure<MessageToFollower>): World {
   const { connection, message } = departure;
   const index = hostileIndex(connection);
   if (index !== null) {
