@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { turns } from '../../../packages/testing/page/turns.ts';
 import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
@@ -279,5 +281,35 @@ describe('sockets of an object', () => {
     await settle();
     expect(report.mock.calls).toEqual([]);
     report.mockRestore();
+  });
+
+  test('[WS25] a closed socket is forgotten while the instance lives on, and an open one is not', {
+    tags: 'long',
+  }, async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    // The handlers of this class keep the sockets of messages, so none is sent.
+    const closed: WeakRef<WebSocket>[] = [];
+    const newest = () =>
+      inRoom((room) => {
+        closed.push(new WeakRef(room.ctx.getWebSockets()[0]!));
+      });
+    for (let i = 0; i < 20; i++) {
+      const [client] = await join('ann');
+      await newest();
+      client.close(1000);
+      await settle();
+    }
+    const open = await inRoom((room) => {
+      room.join([], 'bob');
+      return new WeakRef(room.ctx.getWebSockets()[0]!);
+    });
+    for (let i = 0; i < 5; i++) {
+      await settle();
+      collect();
+    }
+    expect(closed.filter((socket) => socket.deref() !== undefined).length).toBeLessThan(3);
+    expect(open.deref()).toBeDefined();
+    expect(made).toBe(1);
   });
 });

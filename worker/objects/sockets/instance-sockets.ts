@@ -15,7 +15,8 @@ const TAG_CHARACTERS_MAX = 256;
 export class InstanceSockets {
   readonly #context: IoContext;
   readonly #object: HibernatingSockets;
-  readonly #known = new Map<HibernatingSocket, WebSocket>();
+  /** A connection that is closed is forgotten with its socket, however long the instance lives. */
+  readonly #known = new WeakMap<HibernatingSocket, WebSocket>();
 
   constructor(context: IoContext, object: HibernatingSockets) {
     this.#context = context;
