@@ -25,4 +25,22 @@ describe('hostile input', () => {
   test('[HOST4] a message of any shape is refused by an outcome, and the worker serves on', async () => {
     expect(await runCases('messages', 1, SEEDS)).toEqual([]);
   });
+
+  test('[HOST5] 20,000 messages of followers, and a friend gets the outcome of each call', async () => {
+    expect(await runCases('followers', 1, 20)).toEqual([]);
+  });
+
+  // A million in parts, each with an object and a process of its own.
+  test.for(Array.from({ length: 20 }, (_, i) => 1001 + 50 * i))(
+    '[HOST5] 50,000 messages of followers, from seed %i on',
+    { tags: 'release' },
+    async (seed) => {
+      let figures = '';
+      const failures = await runCases('followers', seed, 50, undefined, (found) => {
+        figures = found;
+      });
+      expect(failures).toEqual([]);
+      expect(figures).toMatch(/^50000 messages, /);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 // For tests: a server of followable objects in the same process, and connections to them without a network.
 
+import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
 import { createObjects, evictDurableObject } from '../../../worker/start/entries/node-objects.ts';
 import { Capture, type CaptureOptions } from '../capture/capture.ts';
@@ -60,23 +61,26 @@ export function connectionsOf(ask: ConstructorParameters<typeof ServerSocket>[0]
 }
 
 /**
- * Starts a server with one object of the class. `bounds` may reduce the number of notes and the size of parts, `platform`
- * replace the clock.
+ * Starts a server with one object of the class. `bounds` may reduce the number of notes, the size of parts and the history,
+ * and `platform` replace the clock.
  */
 export async function followedServer(
   Class: ObjectClass,
   options: Partial<FollowableOptions> & Pick<FollowableOptions, 'methods'>,
-  bounds: Pick<CaptureOptions, 'notesMax' | 'partBytes'> = {},
+  bounds: Pick<CaptureOptions, 'notesMax' | 'partBytes'> & {
+    readonly history?: HistoryLimits;
+  } = {},
   platform: Partial<typeof PLATFORM> = {},
 ): Promise<FollowedServer> {
+  const { history, ...captured } = bounds;
   const environment: ServedEnvironment = {
     ...PLATFORM,
     ...platform,
-    capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite, ...bounds }),
+    capture: (storage, life, onWrite) => new Capture(storage, { life, onWrite, ...captured }),
   };
   const given = { authorize: () => 'someone', version: 1, ...options };
   const Room = followableOn(environment, Class, given as never);
-  const objects = await createObjects({ Room: Room as never });
+  const objects = await createObjects({ Room: Room as never }, history && { history });
   const stub = () =>
     (objects.env as { Room: { getByName(name: string): Stub } }).Room.getByName('a');
   return Object.assign(

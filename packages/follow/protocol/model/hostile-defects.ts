@@ -6,6 +6,7 @@ import type { FollowServerEffect, FollowServerEvent } from '../server-events.ts'
 import type { ClientRecord, FollowServer } from '../server-state.ts';
 import { NOTHING_UNREAD } from '../unread.ts';
 import type { Defects } from './defects.ts';
+import { hostileIndex } from './hostile.ts';
 
 /** The defects of the server, by name. */
 export const HOSTILE_DEFECTS: Readonly<Record<string, Defects>> = {
@@ -98,6 +99,7 @@ export const HOSTILE_DEFECTS: Readonly<Record<string, Defects>> = {
     serverEffects: (effects, state) =>
       effects.map((effect) => {
         if (effect.kind !== 'sendCut' && effect.kind !== 'sendEnded') return effect;
+        if (hostileIndex(effect.connection) === null) return effect;
         const other = [...state.clients].find(
           ([name, { record }]) => name !== effect.client && record.last > record.acked,
         );
