@@ -34,7 +34,7 @@ import {
   hostileIndex,
   isClientOfAnother,
   isHostileClient,
-} from './hostile.ts';
+} from './hostile-names.ts';
 import type { CallKind } from './scenario.ts';
 
 /** What is stored of a client: its record, and the outcomes of the calls that it has not acknowledged. */

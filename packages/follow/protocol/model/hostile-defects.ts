@@ -6,7 +6,7 @@ import type { FollowServerEffect, FollowServerEvent } from '../server-events.ts'
 import type { ClientRecord, FollowServer } from '../server-state.ts';
 import { NOTHING_UNREAD } from '../unread.ts';
 import type { Defects } from './defects.ts';
-import { hostileIndex } from './hostile.ts';
+import { hostileIndex } from './hostile-names.ts';
 
 /** The defects of the server, by name. */
 export const HOSTILE_DEFECTS: Readonly<Record<string, Defects>> = {

@@ -4,8 +4,6 @@
 // Its messages reach the server at once: wherever one could be delayed, it could be sent as well. A connection that the
 // server has closed is like a new one, because the server keeps nothing of it. So its number is used again.
 //
-// Its contents and calls have such sizes that a few of them reach a bound of the server.
-//
 // This file does not know what the server does with a message, nor its promises (server-promises.ts).
 
 import {
@@ -18,6 +16,7 @@ import {
 import type { ClientRecord } from '../server-state.ts';
 import type { Cloud, CloudEvent, Departure } from './cloud.ts';
 import { Broken } from './device.ts';
+import { FIRST_CONNECTION, hostileIndex, NAMES } from './hostile-names.ts';
 import type { HostileFollower } from './scenario.ts';
 
 /** A connection of the hostile follower. */
@@ -36,40 +35,18 @@ export interface HostileAct {
 }
 
 const NEW_END: HostileEnd = { isWelcome: false, unread: [] };
-/** Its connections have numbers from this one on; those of the devices are smaller. */
-const FIRST_CONNECTION = 100;
-/** The names of its clients. */
-const NAMES = ['X', 'Y'] as const;
 /** The marks of its calls. The marks of other calls are smaller. */
 const MARKS = [70, 71] as const;
 /** Numbers that no receipt has. */
 const WRONG_RECEIPT = 0;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** Each message with content that it is sent has this size: two of them fill a connection. */
-export const CONTENT_BYTES = 600 * 1024;
-/** Each of its calls has this size, so that one may wait, and two may not. */
-export const CALL_BYTES = 1.25 * 2 ** 20;
 /** So much may be unread: while one message is, a part may follow, and with the last part the cut after it. */
 const UNREAD_COUNT_MAX = 3;
-
-/** Returns the index of a hostile connection; null for that of a device. */
-export function hostileIndex(connection: number): number | null {
-  return connection < FIRST_CONNECTION ? null : connection - FIRST_CONNECTION;
-}
 
 export function hostileEndOf(ends: readonly HostileEnd[], connection: number): HostileEnd | null {
   const index = hostileIndex(connection);
   return index === null ? null : ends[index]!;
-}
-
-export function isHostileClient(client: string): boolean {
-  return NAMES.some((name) => name === client);
-}
-
-/** True if the identity of the connection is not that of the client. */
-export function isClientOfAnother(connection: number, client: string): boolean {
-  return (hostileIndex(connection) !== null) !== isHostileClient(client);
 }
 
 export function newHostileEnds(hostile: HostileFollower | null): readonly HostileEnd[] {

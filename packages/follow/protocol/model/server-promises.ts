@@ -7,7 +7,8 @@
 
 import { unreadBytes } from '../unread.ts';
 import { Broken, queueOf } from './device.ts';
-import { CALL_BYTES, CONTENT_BYTES, hostileEndOf, isHostileClient } from './hostile.ts';
+import { hostileEndOf } from './hostile.ts';
+import { CALL_BYTES, CONTENT_BYTES, isHostileClient } from './hostile-names.ts';
 import type { Scenario } from './scenario.ts';
 import { CLIENTS, type ClientIndex, type World } from './world.ts';
 

@@ -78,7 +78,6 @@ export const LARGEST_WALKS: readonly Scenario[] = [
 export const LARGER_HOSTILE_WALKS: readonly Scenario[] = [
   scenario('A write, A refused', { hostile: 3, losses: 1 }, { at: 'A' }),
   scenario('A write, A write', { hostile: 4 }),
-  scenario('A write', { hostile: 3, restarts: 1 }, { hostile: TWO_CONNECTIONS }),
 ];
 
 /** The walks of `npm run model:follow:largest`, which take two and a half hours in total, and 6 GB of memory. */

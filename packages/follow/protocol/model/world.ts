@@ -9,7 +9,8 @@ import type { MessageToFollower, MessageToServer } from '../messages.ts';
 import { type Cloud, type Departure, type Storage, startCloud } from './cloud.ts';
 import type { Defects } from './defects.ts';
 import { type Device, newDevice } from './device.ts';
-import { type HostileEnd, hostileIndex, receivedBy } from './hostile.ts';
+import { type HostileEnd, receivedBy } from './hostile.ts';
+import { hostileIndex } from './hostile-names.ts';
 import type { FaultBudget } from './scenario.ts';
 
 export const CLIENTS = ['A', 'B'] as const;
