@@ -290,11 +290,11 @@ export class Capture implements ChangeSource {
     this.#head = undefined;
   }
 
-  prune(oldest: number): void {
+  prune(oldest: () => number): void {
     const { notesMax = NOTES_MAX } = this.#options;
     const last = this.#head?.id ?? 0;
     if (last - this.#prunedTo < notesMax) return;
-    const first = Math.min(oldest - 1, last - Math.floor(notesMax / 2));
+    const first = Math.min(oldest() - 1, last - Math.floor(notesMax / 2));
     if (first <= this.#prunedTo) return;
     this.#prunedTo = first;
     this.#sql.rows('DELETE FROM _follow_note WHERE id <= ?', this.#prunedTo);

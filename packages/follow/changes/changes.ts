@@ -80,10 +80,10 @@ export interface ChangeSource {
   /** Returns the life of the note with this number, null if there is none. Number 0 has life 0, until notes are deleted. */
   lifeAt(id: number): number | null;
   /**
-   * Deletes the older half of the notes once there are too many, but none with the number `oldest` or higher. Must be
-   * called after `head`.
+   * Deletes the older half of the notes once there are too many, but none with the number that `oldest` returns or higher.
+   * Must be called after `head`. `oldest` is called only if there are too many.
    */
-  prune(oldest: number): void;
+  prune(oldest: () => number): void;
   /**
    * Returns the changes after a position, whose life must be the one that `lifeAt` returns for its number. Returns null if
    * they have about more than `bytesMax` bytes, of which no more are read than one row or value beyond it; or if the notes

@@ -74,7 +74,7 @@ async function catchUp(): Promise<void> {
     const found = isKnown
       ? [capture.changesSince(position, Number.POSITIVE_INFINITY)!]
       : wholeCopy(capture);
-    capture.prune(head.id);
+    capture.prune(() => head.id);
     position = head;
     return found;
   });

@@ -165,7 +165,7 @@ test('[FOLC8] notes are forgotten when there are as many as are kept, half of th
       for (let i = 0; i < keys; i++) kv.put(`key ${i}`, 1);
       return capture.head();
     });
-  const prune = (oldest: number) => run(() => capture.prune(oldest));
+  const prune = (oldest: number) => run(() => capture.prune(() => oldest));
   await write(9);
   await prune(10);
   expect(await count()).toBe(9);
@@ -209,7 +209,7 @@ test('[FOLC6] a life is that of the instance that told the position; notes of wh
   life = 3;
   await host.host.evict(host.address());
   // Before `head` was called, nothing is deleted.
-  await run(() => capture.prune(head.id + 1));
+  await run(() => capture.prune(() => head.id + 1));
   expect(await run(() => capture.head())).toEqual(head);
   expect(await rows('SELECT * FROM _follow_life')).toEqual(lives);
 });

@@ -78,7 +78,7 @@ async function catchUp(): Promise<void> {
     expect([Number.isSafeInteger(head.id), Number.isInteger(head.life)]).toEqual([true, true]);
     const isKnown = capture.lifeAt(position.id) === position.life;
     const found = isKnown ? capture.changesSince(position, 1_000_000) : null;
-    capture.prune(head.id);
+    capture.prune(() => head.id);
     position = head;
     return found === null ? wholeCopy(capture) : [found];
   });

@@ -115,7 +115,9 @@ export type FollowServerEffect =
       /** The place where the part begins; null for the first part. */
       readonly after: unknown;
     }
-  | { readonly kind: 'close'; readonly connection: number; readonly reason: CloseReason };
+  | { readonly kind: 'close'; readonly connection: number; readonly reason: CloseReason }
+  /** Connections may lack changes. The caller delivers `changed` after this turn, and other events may come before it. */
+  | { readonly kind: 'updateLater' };
 
 /** The stored outcomes of a client's calls after `told`, up to `last`, which a message brings. */
 export interface ClientAnswers {

@@ -61,6 +61,12 @@ export interface FollowServer {
   readonly waitingBytes: number;
 }
 
+/** A state whose maps belong to whoever has it, and may be changed. */
+export interface OwnedFollowServer extends FollowServer {
+  readonly clients: Map<string, FollowClient>;
+  readonly connections: Map<number, FollowerConnection>;
+}
+
 /** The state from which an instance starts. Its connections are those that outlived an idle instance. */
 export interface StoredFollowServer extends Pick<FollowServer, 'version' | 'connections'> {
   readonly head: Position;

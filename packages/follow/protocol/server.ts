@@ -45,12 +45,16 @@ import type {
   FollowClient,
   FollowerConnection,
   FollowServer,
+  OwnedFollowServer,
   StoredFollowServer,
   WaitingCall,
 } from './server-state.ts';
 import { isUnreadFull, NOTHING_UNREAD, unreadBytes, withReceipt, withSent } from './unread.ts';
 
-type Step = Transition<FollowServer, FollowServerEffect>;
+/** A step, and the connections that it has changed. */
+interface Step extends Transition<OwnedFollowServer, FollowServerEffect> {
+  readonly changedConnections: ReadonlySet<number>;
+}
 type EventOf<Kind> = Extract<FollowServerEvent, { kind: Kind }>;
 
 /** How often a call that may have ended the instance is tried again (our choice: the cause may lie outside of the call). */
@@ -68,6 +72,12 @@ export const ALL_UNREAD_BYTES_MAX = 32 * 2 ** 20;
 /** About how many bytes the outcome of a call takes that did not end by itself. */
 const FAILURE_BYTES = 64;
 
+/**
+ * One event brings changes to this many connections at most; later events of the caller bring them to the others (our choice:
+ * so many messages take about a millisecond, which all other events wait).
+ */
+export const UPDATED_AT_ONCE_MAX = 32;
+
 const NEW_RECORD: ClientRecord = {
   ...{ started: 0, mark: null, last: 0, acked: 0 },
   ...{ attempts: 0, outcomeBytes: [] },
@@ -80,15 +90,26 @@ export function openFollowServer(stored: StoredFollowServer): Step {
   for (const [client, record] of records) clients.set(client, newClient(record));
   const unread = sumOf([...connections.values()], ({ unread }) => unreadBytes(unread));
   const state = { ...stored, clients, unreadBytes: unread, waitingBytes: 0 };
-  const builder = new StepBuilder(state, head);
+  const builder = new StepBuilder({ ...state, connections: new Map(connections) }, head);
   for (const [client, { started, last }] of records) {
     if (started > last) builder.fail(client, 'CALL_INTERRUPTED');
   }
   builder.sendUpdates();
+  builder.forgetIdle(records.keys());
   return builder.done();
 }
 
 export function stepFollowServer(state: FollowServer, event: FollowServerEvent): Step {
+  const { clients, connections } = state;
+  const copied = { ...state, clients: new Map(clients), connections: new Map(connections) };
+  return stepInPlace(copied, event);
+}
+
+/**
+ * Does the same in the maps of the state that is given, which must not be used any more. With a thousand followers, copies
+ * of the maps would take ten times as long as all else.
+ */
+export function stepInPlace(state: OwnedFollowServer, event: FollowServerEvent): Step {
   const builder = new StepBuilder(state, event.head);
   switch (event.kind) {
     case 'hello':
@@ -120,7 +141,7 @@ export function stepFollowServer(state: FollowServer, event: FollowServerEvent):
       builder.runNext(event.client);
       break;
     case 'paused':
-      builder.sendUpdates();
+      builder.sendUpdates(event.client);
       builder.runNext(event.client);
       break;
     case 'changed':
@@ -145,26 +166,25 @@ class StepBuilder {
   readonly #head: Position;
   readonly #clients: Map<string, FollowClient>;
   readonly #connections: Map<number, FollowerConnection>;
+  readonly #changedConnections = new Set<number>();
   readonly #effects: FollowServerEffect[] = [];
+  /** The clients that may have become idle, or lost their connection. */
+  readonly #maybeForgotten = new Set<string>();
   #unreadBytes: number;
   #waitingBytes: number;
 
-  constructor(state: FollowServer, head: Position) {
+  /** Changes the maps of the state. */
+  constructor(state: OwnedFollowServer, head: Position) {
     this.#version = state.version;
     this.#head = head;
-    this.#clients = new Map(state.clients);
-    this.#connections = new Map(state.connections);
+    this.#clients = state.clients;
+    this.#connections = state.connections;
     this.#unreadBytes = state.unreadBytes;
     this.#waitingBytes = state.waitingBytes;
   }
 
   done(): Step {
-    // Idle clients without a connection are forgotten here; their records stay in storage.
-    const connected = new Set([...this.#connections.values()].map(({ client }) => client));
-    for (const [client, { run, waiting }] of this.#clients) {
-      const isBusy = run.kind !== 'idle' || waiting.length > 0;
-      if (!isBusy && !connected.has(client)) this.#clients.delete(client);
-    }
+    this.forgetIdle(this.#maybeForgotten);
     const [unreadBytes, waitingBytes] = [this.#unreadBytes, this.#waitingBytes];
     assert(unreadBytes >= 0 && waitingBytes >= 0, 'more bytes left the queues than were counted');
     return {
@@ -175,7 +195,28 @@ class StepBuilder {
         ...{ unreadBytes, waitingBytes },
       },
       effects: this.#effects,
+      changedConnections: this.#changedConnections,
     };
+  }
+
+  /** Forgets those of the clients that are idle and have no connection. Their records stay in storage. */
+  forgetIdle(names: Iterable<string>): void {
+    for (const client of names) {
+      const known = this.#clients.get(client);
+      if (known === undefined || known.run.kind !== 'idle' || known.waiting.length > 0) continue;
+      if (this.#connectionOf(client) === null) this.#clients.delete(client);
+    }
+  }
+
+  /** Returns the connection of a client; null if it has none. It has one at most, because a hello replaces an older one. */
+  #connectionOf(client: string): number | null {
+    for (const [connection, to] of this.#connections) if (to.client === client) return connection;
+    return null;
+  }
+
+  #setConnection(connection: number, state: FollowerConnection): void {
+    this.#connections.set(connection, state);
+    this.#changedConnections.add(connection);
   }
 
   hello({ connection, message, record, lifeAtPosition, copyLives, canSnapshot }: EventOf<'hello'>) {
@@ -188,16 +229,16 @@ class StepBuilder {
     if (!isKnown && copy === null && !canSnapshot) {
       return this.#reject(connection, 'OBJECT_TOO_LARGE');
     }
-    for (const [older, to] of this.#connections) {
-      if (to.client === client) this.#close(older, 'REPLACED');
-    }
+    const older = this.#connectionOf(client);
+    if (older !== null) this.#close(older, 'REPLACED');
     if (!this.#clients.has(client)) this.#clients.set(client, newClient(record));
+    this.#maybeForgotten.add(client);
     if (!this.#acknowledge(client, ack)) return this.#close(connection, 'ACK_AHEAD');
     const received = this.#newestReceived(client);
     this.#send(connection, { kind: 'welcome', protocol: newest, version: this.#version, received });
     const unread = NOTHING_UNREAD;
     const sent = isKnown ? position : null;
-    this.#connections.set(connection, { client, sent, told: 0, unread });
+    this.#setConnection(connection, { client, sent, told: 0, unread });
     if (isKnown) this.#sendUpdate(connection, true);
     else this.#continueSnapshot(connection, copy);
   }
@@ -229,7 +270,7 @@ class StepBuilder {
     const known = this.#connections.get(connection);
     if (known === undefined) return;
     if (!canSnapshot) return this.#reject(connection, 'OBJECT_TOO_LARGE');
-    this.#connections.set(connection, { ...known, sent: null, told: 0 });
+    this.#setConnection(connection, { ...known, sent: null, told: 0 });
     this.#continueSnapshot(connection, null);
   }
 
@@ -271,9 +312,9 @@ class StepBuilder {
   #dropMostWaiting(): void {
     const [client] = largest(this.#clients, ({ waiting }) => bytesOf(waiting));
     this.#setWaiting(client, []);
-    for (const [connection, to] of this.#connections) {
-      if (to.client === client) this.#close(connection, 'TOO_MANY_CALLS');
-    }
+    this.#maybeForgotten.add(client);
+    const connection = this.#connectionOf(client);
+    if (connection !== null) this.#close(connection, 'TOO_MANY_CALLS');
   }
 
   ack({ connection, message: { ack, receipt } }: EventOf<'ack'>) {
@@ -290,7 +331,7 @@ class StepBuilder {
       const known = this.#connections.get(connection);
       if (known === undefined) continue;
       const unread = withSent(known.unread, bytes, receipt);
-      this.#connections.set(connection, { ...known, unread });
+      this.#setConnection(connection, { ...known, unread });
       this.#unreadBytes += bytes;
     }
     while (this.#unreadBytes > ALL_UNREAD_BYTES_MAX) {
@@ -302,7 +343,7 @@ class StepBuilder {
   #confirm(connection: number, receipt: number): void {
     const known = this.#connections.get(connection)!;
     const unread = withReceipt(known.unread, receipt);
-    this.#connections.set(connection, { ...known, unread });
+    this.#setConnection(connection, { ...known, unread });
     this.#unreadBytes -= unreadBytes(known.unread) - unreadBytes(unread);
   }
 
@@ -328,34 +369,66 @@ class StepBuilder {
     const outcomeBytes = [...record.outcomeBytes, bytes];
     this.#change(client, { run: { kind: 'idle' } });
     this.#record(client, { ...record, last: n, attempts: 0, outcomeBytes }, outcome);
-    this.sendUpdates();
+    this.#maybeForgotten.add(client);
+    this.sendUpdates(client);
   }
 
   /** Begins one waiting call, of the next client in turn. When that call ends or pauses, the next one begins. */
   runNext(after: string): void {
-    // An attempted call may end the instance. No other call runs meanwhile, so the culprit is known.
-    if ([...this.#clients.values()].some(({ run }) => run.kind === 'attempting')) return;
-    const names = [...this.#clients.keys()];
-    const turn = names.indexOf(after) + 1;
-    for (const client of [...names.slice(turn), ...names.slice(0, turn)]) {
+    const before: string[] = [];
+    const behind: string[] = [];
+    let names = before;
+    for (const [client, { run, waiting }] of this.#clients) {
+      // An attempted call may end the instance. No other call runs meanwhile, so the culprit is known.
+      if (run.kind === 'attempting') return;
+      if (run.kind === 'idle' && waiting.length > 0) names.push(client);
+      if (client === after) names = behind;
+    }
+    for (const client of [...behind, ...before]) {
       if (this.#beginNextCall(client)) return;
     }
   }
 
-  /** Sends to every connection the changes and outcomes that it lacks. */
-  sendUpdates(): void {
-    for (const connection of this.#connections.keys()) this.#sendUpdate(connection, false);
+  /**
+   * Sends the changes and outcomes that they lack to connections: first to that of the client. If others are left, the caller
+   * delivers `changed` later. Those that were updated are the last ones then, so that each has its turn.
+   */
+  sendUpdates(first?: string): void {
+    const isChunk = this.#connections.size > UPDATED_AT_ONCE_MAX;
+    if (first !== undefined && isChunk) {
+      const own = this.#connectionOf(first);
+      if (own !== null) this.#sendUpdate(own, false);
+      this.#effects.push({ kind: 'updateLater' });
+      return;
+    }
+    const updated: number[] = [];
+    for (const connection of this.#connections.keys()) {
+      if (!this.#sendUpdate(connection, false)) continue;
+      updated.push(connection);
+      if (updated.length === UPDATED_AT_ONCE_MAX) break;
+    }
+    if (!isChunk) return;
+    for (const connection of updated) {
+      const state = this.#connections.get(connection)!;
+      this.#connections.delete(connection);
+      this.#connections.set(connection, state);
+    }
+    if (updated.length === UPDATED_AT_ONCE_MAX) this.#effects.push({ kind: 'updateLater' });
   }
 
   closed(connection: number): void {
     const known = this.#connections.get(connection);
-    if (known !== undefined) this.#unreadBytes -= unreadBytes(known.unread);
+    if (known === undefined) return;
+    this.#unreadBytes -= unreadBytes(known.unread);
     this.#connections.delete(connection);
+    this.#maybeForgotten.add(known.client);
   }
 
   withdrawCalls(clients: readonly string[]): void {
     for (const client of clients) {
-      if (this.#clients.has(client)) this.#setWaiting(client, []);
+      if (!this.#clients.has(client)) continue;
+      this.#setWaiting(client, []);
+      this.#maybeForgotten.add(client);
     }
   }
 
@@ -367,26 +440,30 @@ class StepBuilder {
     }
   }
 
-  /** Sends what the follower lacks. If it has not read enough yet, it gets all of it with its next receipt. */
-  #sendUpdate(connection: number, isHello: boolean): void {
+  /**
+   * Sends what the follower lacks; returns false if that is nothing. If it has not read enough yet, it gets all of it with
+   * its next receipt.
+   */
+  #sendUpdate(connection: number, isHello: boolean): boolean {
     const { client, sent: since, told, unread } = this.#connections.get(connection)!;
-    if (since === null || isUnreadFull(unread)) return;
+    if (since === null || isUnreadFull(unread)) return false;
     const to = this.#head;
     const isChanged = !isSamePosition(to, since);
-    if (!isChanged && !isHello && this.#clients.get(client)!.record.last === told) return;
+    if (!isChanged && !isHello && this.#clients.get(client)!.record.last === told) return false;
     const answers = this.#takeAnswers(connection, client, told);
     this.#effects.push(
       isChanged
         ? { kind: 'sendCut', connection, since, parts: null, to, ...answers }
         : { kind: 'sendEnded', connection, ...answers },
     );
+    return true;
   }
 
   /** Returns the outcomes after `told`, and marks the connection as up to date. */
   #takeAnswers(connection: number, client: string, told: number): ClientAnswers {
     const { last } = this.#clients.get(client)!.record;
     const known = this.#connections.get(connection)!;
-    this.#connections.set(connection, { ...known, sent: this.#head, told: last });
+    this.#setConnection(connection, { ...known, sent: this.#head, told: last });
     return { client, told, last };
   }
 

@@ -105,8 +105,9 @@ export class FollowerSockets {
 
   /** The number of open sockets of followers. */
   get count(): number {
-    return this.#sockets.getWebSockets(FOLLOWER_TAG).filter(({ readyState }) => readyState === OPEN)
-      .length;
+    let count = 0;
+    for (const { socket } of this.#byNumber.values()) if (socket.readyState === OPEN) count += 1;
+    return count;
   }
 
   /** The numbers of the open connections of an identity. */
@@ -182,7 +183,7 @@ export class FollowerSockets {
     });
     if (helloUntilMs === NEVER) return;
     connected.helloUntilMs = NEVER;
-    this.#findNextEnd();
+    this.#endWasRemoved(Math.min(helloUntilMs, expiresAtMs));
   }
 
   /** Sends a message, unless the socket is closed: then the follower connects again, and names its position. */
@@ -195,8 +196,7 @@ export class FollowerSockets {
   close(number: number, reason: FollowerCloseReason): void {
     const socket = this.#byNumber.get(number)?.socket;
     if (socket === undefined) return;
-    this.#byNumber.delete(number);
-    this.#findNextEnd();
+    this.#remove(number);
     keep(socket, { kind: 'closed' });
     if (socket.readyState === OPEN) socket.close(FOLLOWER_CLOSE_CODES[reason], reason);
   }
@@ -204,8 +204,7 @@ export class FollowerSockets {
   /** Ends a connection whose socket broke, or was closed by the follower. */
   socketEnded(socket: ObjectWebSocket): void {
     const kept = stateOf(socket);
-    if (kept.kind !== 'closed') this.#byNumber.delete(kept.number);
-    this.#findNextEnd();
+    if (kept.kind !== 'closed') this.#remove(kept.number);
     keep(socket, { kind: 'closed' });
     if (socket.readyState === CLOSING) socket.close();
   }
@@ -217,11 +216,21 @@ export class FollowerSockets {
       ...connected
     }: Omit<Connected, 'expiresAtMs'> & Pick<Authorization, 'expiresAtMs'>,
   ): void {
-    this.#byNumber.set(number, { ...connected, expiresAtMs: expiresAtMs ?? NEVER });
-    this.#findNextEnd();
+    const endMs = expiresAtMs ?? NEVER;
+    this.#byNumber.set(number, { ...connected, expiresAtMs: endMs });
+    this.#nextEndMs = Math.min(this.#nextEndMs, endMs, connected.helloUntilMs);
   }
 
-  #findNextEnd(): void {
+  #remove(number: number): void {
+    const removed = this.#byNumber.get(number);
+    if (removed === undefined) return;
+    this.#byNumber.delete(number);
+    this.#endWasRemoved(Math.min(removed.expiresAtMs, removed.helloUntilMs));
+  }
+
+  /** Finds the next end, unless it is an earlier one than that which was removed. */
+  #endWasRemoved(endMs: number): void {
+    if (endMs > this.#nextEndMs) return;
     this.#nextEndMs = NEVER;
     for (const { expiresAtMs, helloUntilMs } of this.#byNumber.values()) {
       this.#nextEndMs = Math.min(this.#nextEndMs, expiresAtMs, helloUntilMs);

@@ -37,14 +37,14 @@ import {
   type MessageToServer,
   type Position,
 } from '../protocol/messages.ts';
-import { openFollowServer, stepFollowServer } from '../protocol/server.ts';
+import { openFollowServer, stepInPlace } from '../protocol/server.ts';
 import type {
   CopyLives,
   CountedMessage,
   FollowServerEffect,
   FollowServerEvent,
 } from '../protocol/server-events.ts';
-import type { FollowerConnection, FollowServer } from '../protocol/server-state.ts';
+import type { FollowerConnection, OwnedFollowServer } from '../protocol/server-state.ts';
 import { isUnreadFull, needsReceipt } from '../protocol/unread.ts';
 import { checkAuthorized, checkIdentity } from './authorization.ts';
 import type { Caller } from './caller.ts';
@@ -58,6 +58,7 @@ import { OpenTransactions } from './open-transactions.ts';
 import type { CheckedOptions } from './options.ts';
 import { isOriginAllowed } from './origins.ts';
 import { errorOutcome, valueOutcome } from './outcome.ts';
+import { SnapshotParts } from './snapshot-parts.ts';
 
 /** Starts to capture the changes of an object's storage. `onWrite` is called for each write from then on. */
 export type CaptureChanges = (
@@ -97,6 +98,7 @@ export class ServedObject {
   readonly #sockets: FollowerSockets;
   readonly #records: ClientRecords;
   readonly #source: ChangeSource;
+  readonly #parts: SnapshotParts;
   readonly #rate: MessageRate;
   readonly #randomUint32: () => number;
   readonly #identities: Identities;
@@ -106,7 +108,7 @@ export class ServedObject {
   /** Ends the next connection whose time will be over. */
   readonly #deadline: Deadline;
   #object: object = {};
-  #protocol: FollowServer | null = null;
+  #protocol: OwnedFollowServer | null = null;
   readonly #effectsToDo: FollowServerEffect[] = [];
   #isPerforming = false;
   /** The client whose call is in its first turn; null if none is. */
@@ -148,6 +150,7 @@ export class ServedObject {
     // Life 0 belongs to the empty history, so no instance may have it.
     const life = environment.randomUint32() || 1;
     this.#source = environment.capture(ctx.storage, life, () => this.#noteChange());
+    this.#parts = new SnapshotParts(this.#source);
   }
 
   /** Begins to serve the object, once the constructor of the class has run. */
@@ -313,9 +316,9 @@ export class ServedObject {
     if (this.#protocol === null) return;
     // In the middle of deleteAll() there is no position, and without effects it makes no difference.
     const head = { id: 0, life: 0 };
-    const { state, effects } = stepFollowServer(this.#protocol, { ...event, head });
+    const { state, effects, changedConnections } = stepInPlace(this.#protocol, { ...event, head });
     assert(effects.length === 0, 'an event in the middle of a turn had effects');
-    this.#storeState(state);
+    this.#storeState(state, changedConnections);
   }
 
   #deliver(event: Event): void {
@@ -346,24 +349,25 @@ export class ServedObject {
     }
     const { version } = this.#options;
     const head = this.#source.head();
-    const { state, effects } = openFollowServer({ version, head, connections, records });
-    this.#storeState(state);
+    const { state, effects, changedConnections } = openFollowServer({
+      ...{ version, head, connections, records },
+    });
+    this.#storeState(state, changedConnections);
     this.#performAll(effects);
   }
 
   #step(event: Event): void {
     this.#endOverdue();
     const head = this.#source.head();
-    const { state, effects } = stepFollowServer(this.#protocol!, { ...event, head });
-    this.#storeState(state);
+    const { state, effects, changedConnections } = stepInPlace(this.#protocol!, { ...event, head });
+    this.#storeState(state, changedConnections);
     this.#performAll(effects);
   }
 
-  #storeState(state: FollowServer): void {
-    for (const [number, connection] of state.connections) {
-      if (this.#protocol?.connections.get(number) !== connection) {
-        this.#sockets.keep(number, connection);
-      }
+  #storeState(state: OwnedFollowServer, changedConnections: ReadonlySet<number>): void {
+    for (const number of changedConnections) {
+      const connection = state.connections.get(number);
+      if (connection !== undefined) this.#sockets.keep(number, connection);
     }
     this.#protocol = state;
     if (this.#identityByClient.size <= state.clients.size) return;
@@ -384,7 +388,7 @@ export class ServedObject {
     } while (this.#effectsToDo.length > 0);
     this.#isPerforming = false;
     this.#lastChanges = null;
-    this.#source.prune(this.#oldestSent());
+    this.#source.prune(() => this.#oldestSent());
   }
 
   /**
@@ -419,6 +423,8 @@ export class ServedObject {
       case 'close':
         this.#rate.forget(effect.connection);
         return this.#sockets.close(effect.connection, effect.reason);
+      case 'updateLater':
+        return this.#noteChange();
     }
   }
 
@@ -465,10 +471,11 @@ export class ServedObject {
 
   #sendPart({ connection, from, at, parts, after }: Effect<'sendPart'>): void {
     const place = after === null ? null : decodeCopyPlace(after);
-    const { changes: read, next } = this.#source.copyPart(place);
+    const isFirst = parts === 0;
+    const { changes, next, at: readAt } = this.#parts.read(place, isFirst ? null : from, at);
     const progress = Math.min(1, (place?.sentBytes ?? 0) / this.#ctx.storage.sql.databaseSize);
-    const copy = { from, at, parts: parts + 1, next };
-    const changes = encodeChanges(read);
+    const begun = isFirst ? readAt : from;
+    const copy = { from: begun, at, parts: parts + 1, next };
     const part = { kind: 'part', copy, progress, changes } as const;
     this.#sendCounted(connection, changes.length, (receipt) => ({ ...part, receipt }));
     if (next === null) this.#step({ kind: 'partsSent', connection, copy });

@@ -216,7 +216,7 @@ export const SCENARIOS = {
         const before = capture.head();
         for (let id = 0; id < 8; id++) captured.sql.exec('INSERT INTO t VALUES (?, 1)', id);
         capture.head();
-        capture.prune(before.id);
+        capture.prune(() => before.id);
         encodeChanges(capture.changesSince(before, 2 ** 20)!);
       })
       .catch(see);

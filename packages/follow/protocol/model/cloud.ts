@@ -238,6 +238,7 @@ class Transaction {
         this.#cloud = { ...this.#cloud, storage: withRecord(this.#cloud.storage, effect) };
         return true;
       case 'storeAttempt':
+      case 'updateLater': // Only a server of many more connections does this.
         return true;
       case 'run':
         return this.#run(effect);
