@@ -11,7 +11,7 @@ export {
 export { replaceGlobal, undoAll } from '../shared/calls/io/replace-global.ts';
 export { PartyCaller } from '../shared/calls/membrane/caller.ts';
 export { checkClose, closeEvent } from '../shared/calls/sockets/close-event.ts';
-export type { SocketEnd } from '../shared/calls/sockets/socket-end.ts';
+export type { SocketEnd, SocketEvent } from '../shared/calls/sockets/socket-end.ts';
 export { socketParts } from '../shared/calls/sockets/web-socket.ts';
 export { checkedEnv } from '../shared/calls/stubs/checked-env.ts';
 export {

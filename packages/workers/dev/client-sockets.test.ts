@@ -4,15 +4,50 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { WebSocket as Client } from 'ws';
 import { WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
+import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
+import { DurableObject } from '../../../worker/realm/library/base-classes.ts';
 import { HANDSHAKE, receivedText, type ServedApp, serveApp } from '../testing/served-app.ts';
 
 /** The messages, errors and closes that the worker's sockets have got. */
 const workerEvents: unknown[] = [];
+const MIB = 2 ** 20;
+
+/** Accepts sockets, and is busy until it is told to go on. */
+class Busy extends DurableObject {
+  declare readonly ctx: DurableObjectState;
+  heard = 0;
+  go = () => {};
+  fetch(): Response {
+    const [client, socket] = new WebSocketPair();
+    this.ctx.acceptWebSocket(socket as never);
+    return new Response(null, { status: 101, webSocket: client } as ResponseInit);
+  }
+  async block(): Promise<void> {
+    await this.ctx.blockConcurrencyWhile(
+      () => new Promise<void>((resolve) => (freeBusy = resolve)),
+    );
+  }
+  webSocketMessage(): void {
+    this.heard += 1;
+  }
+  count(): number {
+    return this.heard;
+  }
+}
+let freeBusy = () => {};
+
 /** Lets the worker answer the pending request for a socket at `/slow`. */
 let answerSlow: (() => void) | undefined;
 
-async function answer(request: Request): Promise<Response> {
+async function answer(request: Request, env: { readonly Busy: BusyNamespace }): Promise<Response> {
   const { pathname } = new URL(request.url);
+  const busy = env.Busy.getByName('a');
+  if (pathname === '/busy') return busy.fetch(request);
+  if (pathname === '/block') {
+    void busy.block();
+    return new Response('blocked');
+  }
+  if (pathname === '/count') return Response.json(await busy.count());
   if (pathname === '/alive') return new Response('alive');
   if (pathname === '/refused') {
     const headers = { 'www-authenticate': 'Basic', 'set-cookie': 'a=1' };
@@ -25,6 +60,7 @@ async function answer(request: Request): Promise<Response> {
     const { data } = event as MessageEvent<string>;
     workerEvents.push(data);
     if (data === 'close') socket.close(4001, 'bye');
+    if (typeof data !== 'string') socket.send(data);
     if (data === 'throw') throw new Error('in a listener');
   });
   socket.addEventListener('error', (event) => workerEvents.push((event as ErrorEvent).message));
@@ -40,6 +76,13 @@ async function answer(request: Request): Promise<Response> {
   return new Response(null, init);
 }
 
+interface BusyNamespace {
+  getByName(name: string): Pick<Busy, 'block'> & {
+    fetch(request: Request): Promise<Response>;
+    count(): Promise<number>;
+  };
+}
+
 const LOST = [1006, 'WebSocket disconnected without sending Close frame.', false];
 
 let app: ServedApp;
@@ -47,7 +90,7 @@ const uncaught: unknown[] = [];
 const note = (error: unknown) => uncaught.push(error);
 beforeAll(async () => {
   process.on('uncaughtExceptionMonitor', note);
-  app = await serveApp({ fetch: answer });
+  app = await serveApp({ fetch: answer }, { Busy });
 });
 afterAll(async () => {
   process.off('uncaughtExceptionMonitor', note);
@@ -166,4 +209,76 @@ test('[DEV17] a worker’s listener that throws ends its socket with 1006; the e
   } finally {
     for (const listener of others) process.on('uncaughtException', listener);
   }
+});
+
+/** Opens a socket, and sends so many messages of 1 MiB on it. */
+async function sendMany(path: string, count: number): Promise<Client> {
+  const client = new Client(`${app.address.replace('http', 'ws')}${path}`, {
+    perMessageDeflate: false,
+  });
+  await once(client, 'open');
+  if (path !== '/busy') client.pause();
+  else await fetch(`${app.address}/block`);
+  for (let i = 0; i < count; i++) client.send(new Uint8Array(MIB));
+  return client;
+}
+
+/** Waits until the server takes no more of what the client sends, and returns how much the client has left. */
+async function unsentAtRest(client: Client): Promise<number> {
+  let before = client.bufferedAmount;
+  // Turns of the event loop that server and client share: a busy machine makes them slower, and no fewer.
+  for (let turns = 0; turns < 5000; turns++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (client.bufferedAmount !== before) turns = 0;
+    before = client.bufferedAmount;
+  }
+  return before;
+}
+
+test('[DEV43] a client is not read while its messages wait for a busy object, and none is lost', {
+  tags: 'long',
+}, async () => {
+  const client = await sendMany('/busy', 40);
+  expect(await unsentAtRest(client)).toBeGreaterThan(15 * MIB);
+  freeBusy();
+  const count = async () => (await fetch(`${app.address}/count`)).json();
+  await vi.waitFor(async () => expect(await count()).toBe(40));
+  client.terminate();
+});
+
+test('[DEV43] a client that does not read what it is sent is not read, and all of it comes once it reads', {
+  tags: 'long',
+}, async () => {
+  const client = await sendMany('/echo', 40);
+  expect(await unsentAtRest(client)).toBeGreaterThan(15 * MIB);
+  let received = 0;
+  client.on('message', () => (received += 1));
+  client.resume();
+  await vi.waitFor(() => expect(received).toBe(40));
+  client.terminate();
+});
+
+test('[DEV43] a client that does not answer a close is cut off after two seconds', {
+  tags: 'long',
+}, async () => {
+  const client = app.send('GET /socket HTTP/1.1', ...HANDSHAKE);
+  await once(client, 'data');
+  const startMs = performance.now();
+  client.write(Uint8Array.from([0x81, 0x85, 0, 0, 0, 0, ...Buffer.from('close')]));
+  client.resume();
+  await once(client, 'close');
+  const elapsedMs = performance.now() - startMs;
+  expect(elapsedMs).toBeGreaterThan(1900);
+  expect(elapsedMs).toBeLessThan(20_000); // `ws` itself waits for 30 s.
+});
+
+test('[DEV43] a message of more than 32 MiB closes its socket with 1009', {
+  tags: 'long',
+}, async () => {
+  const client = new Client(`${app.address.replace('http', 'ws')}/socket`, {
+    perMessageDeflate: false,
+  });
+  await once(client, 'open');
+  client.send(new Uint8Array(32 * MIB + 1));
+  expect((await once(client, 'close'))[0]).toBe(1009);
 });

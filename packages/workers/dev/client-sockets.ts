@@ -5,7 +5,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { SocketEnd } from '@ctx-storage/core/calls';
+import type { SocketEnd, SocketEvent } from '@ctx-storage/core/calls';
 import type { WebSocketServer, WebSocket as WireSocket } from 'ws';
 
 /** Takes the messages of an inspector's page, and the end of its connection. */
@@ -35,6 +35,13 @@ const HANDSHAKE_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
+/** The most bytes of a client's message, as on workerd. */
+const MESSAGE_BYTES_MAX = 32 * 2 ** 20;
+/** Nothing is read from a client that has not taken this many bytes (our choice). */
+const UNSENT_BYTES_MAX = 2 ** 20;
+/** A client that has not answered a close by then is cut off (our choice): its unsent messages take memory until then. */
+const CLOSE_MS_MAX = 2000;
+
 /** The reason that workerd gives to a close with code 1006, which means that the connection was lost. */
 const LOST_REASON = 'WebSocket disconnected without sending Close frame.';
 
@@ -57,7 +64,11 @@ export class ClientSockets {
       const { WebSocketServer } = await import('ws');
       // `ws` chooses no subprotocol, because the worker's answer names it in a header.
       return new ClientSockets(
-        new WebSocketServer({ noServer: true, handleProtocols: () => false }),
+        new WebSocketServer({
+          noServer: true,
+          handleProtocols: () => false,
+          maxPayload: MESSAGE_BYTES_MAX,
+        }),
       );
     } catch {
       return undefined; // the error is reported when a client asks for a socket
@@ -100,15 +111,38 @@ export class ClientSockets {
 export function ignoreError(): void {}
 
 function forwardEvents(wire: WireSocket, end: SocketEnd): void {
+  // `ws` gives all messages of a read at once. Here they take less memory than on their way to the object.
+  const arrived: SocketEvent[] = [];
+  const regulate = () => {
+    while (arrived.length > 0 && !end.isHeld) end.send(arrived.shift()!);
+    // Answers are made to what a client sends, pongs too, so one that does not take them is not read.
+    const mustPause = end.isHeld || wire.bufferedAmount > UNSENT_BYTES_MAX;
+    if (mustPause === wire.isPaused) return;
+    if (mustPause) wire.pause();
+    else wire.resume();
+  };
+  const pass = (event: SocketEvent) => {
+    arrived.push(event);
+    regulate();
+  };
+  end.whenHeld(regulate);
+  wire.on('ping', regulate);
   wire.on('message', (data: Buffer, isBinary: boolean) => {
     const message = isBinary ? (new Uint8Array(data).buffer as ArrayBuffer) : data.toString();
-    end.send({ type: 'message', data: message });
+    pass({ type: 'message', data: message });
   });
-  wire.on('close', (code: number, reason: Buffer) => end.send(closeEvent(code, reason.toString())));
+  wire.on('close', (code: number, reason: Buffer) => pass(closeEvent(code, reason.toString())));
   end.take((event) => {
-    if (event.type === 'message') wire.send(event.data);
-    else if (event.code === 1006) wire.terminate();
-    else wire.close(isSendable(event.code) ? event.code : undefined, event.reason);
+    if (event.type === 'message') {
+      wire.send(event.data, regulate);
+      regulate();
+    } else if (event.code === 1006) wire.terminate();
+    else {
+      wire.close(isSendable(event.code) ? event.code : undefined, event.reason);
+      wire.resume(); // to read the client's close
+      const cutOff = setTimeout(() => wire.terminate(), CLOSE_MS_MAX).unref();
+      wire.on('close', () => clearTimeout(cutOff));
+    }
   });
 }
 

@@ -4,7 +4,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { turns } from '../../../packages/testing/page/turns.ts';
 import { createTestHost, type TestHost } from '../../../packages/testing/worker/test-host.ts';
 import { WebSocketRequestResponsePair } from '../../../src/shared/calls/sockets/install.ts';
-import { type WebSocket, WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
+import {
+  socketParts,
+  type WebSocket,
+  WebSocketPair,
+} from '../../../src/shared/calls/sockets/web-socket.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
 
 let host: TestHost;
@@ -85,6 +89,44 @@ describe('sockets of an object', () => {
     await settle();
     expect(heard).toEqual(['ann: hi', 'ann: 1,2,3']);
     await inRoom((room) => expect(room.ctx.getWebSockets()).toEqual([...room.sockets]));
+  });
+
+  test('[WS25] a client whose messages wait for a busy object is held back until they are taken, and others are not', async () => {
+    const [[client, heard], [other]] = [await join('ann'), await join('bob')];
+    let go = () => {};
+    const busy = inRoom(({ ctx }) =>
+      ctx.blockConcurrencyWhile(() => new Promise<void>((resolve) => (go = resolve))),
+    );
+    await settle();
+    const isHeld = (socket: WebSocket) => socketParts(socket)!.end.isHeld;
+    const held: boolean[] = [];
+    for (const text of ['a', 'b', 'c', 'd', 'e']) {
+      client.send(text);
+      held.push(isHeld(client));
+    }
+    expect(held).toEqual([true, true, true, true, true]);
+    expect(isHeld(other)).toBe(false);
+    go();
+    await busy;
+    await settle();
+    expect(isHeld(client)).toBe(false);
+    expect(heard).toEqual(['a', 'b', 'c', 'd', 'e'].map((text) => `ann: ${text}`));
+  });
+
+  test('[WS25] a reset of a busy object holds nobody back any more', async () => {
+    const [client, heard] = await join('ann');
+    let abort = () => {};
+    const busy = inRoom(({ ctx }) => {
+      abort = () => ctx.abort('enough');
+      return ctx.blockConcurrencyWhile(() => new Promise(() => {}));
+    });
+    busy.catch(() => {});
+    await settle();
+    for (let i = 0; i < 6; i++) client.send('x');
+    expect(socketParts(client)!.end.isHeld).toBe(true);
+    expect(abort).toThrow('enough');
+    await settle();
+    expect([socketParts(client)!.end.isHeld, heard.at(-1)]).toEqual([false, [1006, '']]);
   });
 
   test('[WS12] sockets outlive the eviction of their object: a message wakes it', async () => {

@@ -3,11 +3,17 @@
 //
 // Invariant: events of one socket reach the object in order; a reset of the object ends all of its
 // sockets. No assertion keeps this: events carry no number that shows their order.
+//
+// An object that is busy holds back the sockets whose messages wait for it, so that no client fills its memory, nor
+// delays the messages of others by more than a few of its own.
 
 import type { WebSocketRequestResponsePair } from '../../../src/shared/calls/sockets/install.ts';
 import type { SocketEnd, SocketEvent } from '../../../src/shared/calls/sockets/socket-end.ts';
 import type { Attachment, WebSocket } from '../../../src/shared/calls/sockets/web-socket.ts';
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
+
+/** A socket is held back while this many of its messages wait for the object, as on workerd. */
+const WAITING_MAX = 1;
 
 /** A socket that the object has accepted. */
 export interface HibernatingSocket {
@@ -16,6 +22,8 @@ export interface HibernatingSocket {
   readonly tags: readonly string[];
   /** When it was last answered automatically. */
   answeredAt: Date | null;
+  /** How many of its messages wait for the object. */
+  waiting: number;
 }
 
 /** The object's handlers of socket events. Each is called on its object. */
@@ -41,7 +49,7 @@ export type Deliver = (event: (receiver: SocketReceiver) => unknown) => Promise<
 export class HibernatingSockets {
   readonly #deliver: Deliver;
   readonly #now: () => number;
-  readonly #sockets = new Set<HibernatingSocket>();
+  readonly #sockets = new Map<SocketEnd, HibernatingSocket>();
   #isClosing = false;
   /** The message that is answered without waking the object, and its answer. */
   autoResponse: WebSocketRequestResponsePair | null = null;
@@ -61,12 +69,17 @@ export class HibernatingSockets {
 
   /** The open sockets, in the order in which they were accepted. */
   get open(): Iterable<HibernatingSocket> {
-    return this.#sockets;
+    return this.#sockets.values();
+  }
+
+  /** The open socket that has this end. */
+  withEnd(end: SocketEnd): HibernatingSocket | undefined {
+    return this.#sockets.get(end);
   }
 
   /** From now on, messages of the socket are events of the object. */
   add(socket: HibernatingSocket): void {
-    this.#sockets.add(socket);
+    this.#sockets.set(socket.end, socket);
     socket.end.take((event) => this.#receive(socket, event));
   }
 
@@ -77,7 +90,7 @@ export class HibernatingSockets {
 
   /** The object was reset: its sockets break. */
   reset(): void {
-    const sockets = [...this.#sockets];
+    const sockets = [...this.#sockets.values()];
     this.#sockets.clear();
     this.autoResponse = null;
     this.eventTimeoutMs = null;
@@ -85,7 +98,7 @@ export class HibernatingSockets {
   }
 
   #receive(socket: HibernatingSocket, event: SocketEvent): void {
-    if (!this.#sockets.has(socket)) return;
+    if (!this.#sockets.has(socket.end)) return;
     if (event.type === 'message') {
       const { data } = event;
       if (data === this.autoResponse?.request) {
@@ -93,7 +106,16 @@ export class HibernatingSockets {
         socket.end.send({ type: 'message', data: this.autoResponse.response });
         return;
       }
-      void this.#event(socket, (handlers, shown) => handlers.webSocketMessage?.(shown, data));
+      this.#countWaiting(socket, 1);
+      let isTaken = false;
+      const take = () => {
+        if (!isTaken) this.#countWaiting(socket, -1);
+        isTaken = true;
+      };
+      void this.#event(socket, (handlers, shown) => {
+        take();
+        return handlers.webSocketMessage?.(shown, data);
+      }).then(take);
       return;
     }
     const { code, reason, wasClean } = event;
@@ -102,12 +124,17 @@ export class HibernatingSockets {
       return handlers.webSocketClose?.(shown, code, reason, wasClean);
     });
     void handled.then(() => {
-      this.#sockets.delete(socket);
+      this.#sockets.delete(socket.end);
       // A close is answered: by the handler, or otherwise here.
       if (!socket.end.isClosing) {
         socket.end.send({ type: 'close', code, reason, wasClean: true });
       }
     });
+  }
+
+  #countWaiting(socket: HibernatingSocket, change: 1 | -1): void {
+    socket.waiting += change;
+    socket.end.hold(socket.waiting >= WAITING_MAX);
   }
 
   async #event(

@@ -59,7 +59,7 @@ export class InstanceSockets {
           'accepted or used in a Response.',
       );
     }
-    const connection = { ...parts, tags: checkTags(tags), answeredAt: null };
+    const connection = { ...parts, tags: checkTags(tags), answeredAt: null, waiting: 0 };
     hibernateSocket(socket as WebSocket, this.#context);
     this.#known.set(connection, socket as WebSocket);
     this.#object.add(connection);
@@ -99,9 +99,8 @@ export class InstanceSockets {
 
   #find(socket: unknown): HibernatingSocket {
     const end = socketParts(socket)?.end;
-    for (const connection of this.#object.open) {
-      if (connection.end === end) return connection;
-    }
+    const connection = end && this.#object.withEnd(end);
+    if (connection !== undefined) return connection;
     throw new Error(
       "you must call 'acceptWebSocket()' before attempting to access the tags of a WebSocket.",
     );

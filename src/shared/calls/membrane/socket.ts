@@ -1,5 +1,7 @@
 // Passes the WebSocket of a response to the other side: each side has one end, and events cross the connection.
 //
+// A side that takes no more for now answers late, and the other one holds its own end back while answers are due.
+//
 // Invariant: events arrive in the order in which they were sent, in both directions. A lost connection closes both ends
 // with code 1006. Events do not wait here for an object's writes; the code that sends them has waited.
 
@@ -25,12 +27,17 @@ export const socket: ReferenceKind<UpgradeSocket> = {
   arrive: (imported) => new UpgradeSocket(socketOf(imported)),
 };
 
+/** An end is held back while this many of its events are not answered (our choice). */
+const UNANSWERED_MAX = 2;
+
 class ExportedSocket implements Exported {
   readonly #party: Party;
   readonly #end: SocketEnd;
   /** Events that the other side has not fetched yet. */
   #arrived: SocketEvent[] = [];
   #wakePull = () => {};
+  /** Answers the events that came while the end was held back. */
+  #wakeWrites: (() => void)[] = [];
 
   constructor(end: SocketEnd, party: Party) {
     this.#end = end;
@@ -41,6 +48,10 @@ class ExportedSocket implements Exported {
     end.take((event) => {
       this.#arrived.push(event);
       this.#wakePull();
+    });
+    end.whenHeld((isHeld) => {
+      if (isHeld) return;
+      for (const wake of this.#wakeWrites.splice(0)) wake();
     });
   }
 
@@ -54,6 +65,11 @@ class ExportedSocket implements Exported {
     switch (request.op) {
       case 'write':
         this.#end.send(channel.receive(request.payload, this.#party) as SocketEvent);
+        if (this.#end.isHeld) {
+          await new Promise<void>((resolve) => {
+            this.#wakeWrites.push(resolve);
+          });
+        }
         return null;
       case 'pull': {
         const events = await this.#take();
@@ -86,9 +102,16 @@ class ExportedSocket implements Exported {
 function socketOf(imported: Imported): WebSocket {
   const [near, far] = SocketEnd.pair();
   const release = imported.hold(far);
+  let unanswered = 0;
+  const count = (change: 1 | -1) => {
+    unanswered += change;
+    far.hold(unanswered >= UNANSWERED_MAX);
+  };
   far.take((event) => {
+    count(1);
     imported
       .askWith(event, (payload) => ({ op: 'write', payload }))
+      .finally(() => count(-1))
       .then(
         () => far.isOver && release(),
         () => far.break(),

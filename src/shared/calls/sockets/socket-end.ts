@@ -24,6 +24,9 @@ export class SocketEnd {
   #sink: ((event: SocketEvent) => void) | undefined;
   /** True if a close was sent, or waits behind messages that are still to be sent. */
   #isClosing = false;
+  /** True while this end asks the other one to send nothing. */
+  #isHolding = false;
+  #heldBack: (isHeld: boolean) => void = () => {};
   #isLost = false;
   #hasSentClose = false;
   #hasReceivedClose = false;
@@ -67,6 +70,25 @@ export class SocketEnd {
     return this.#isClosing && this.#hasReceivedClose;
   }
 
+  /** Asks the other end to send nothing for now, or to go on. What is sent nevertheless arrives. */
+  hold(isHeld: boolean): void {
+    if (this.#isHolding === isHeld) return;
+    this.#isHolding = isHeld;
+    const other = this.#other;
+    if (other !== undefined) other.#heldBack(isHeld);
+  }
+
+  /** True while the other end asks this one to send nothing. */
+  get isHeld(): boolean {
+    const other = this.#other;
+    return other !== undefined && other.#isHolding;
+  }
+
+  /** Calls the listener whenever `isHeld` has changed. Replaces an earlier listener. */
+  whenHeld(listener: (isHeld: boolean) => void): void {
+    this.#heldBack = listener;
+  }
+
   /** Records that the holder now handles the other end's close. */
   hearClose(): void {
     this.#hasHeardClose = true;
@@ -105,6 +127,8 @@ export class SocketEnd {
 
   /** Breaks the connection: both ends receive a close with code 1006. */
   break(): void {
+    this.hold(false);
+    this.#other?.hold(false);
     for (const end of [this, this.#other]) {
       if (end === undefined || end.#hasReceivedClose) continue;
       end.#isLost ||= !end.#isClosing;
