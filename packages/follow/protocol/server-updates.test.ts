@@ -43,7 +43,7 @@ const updatedBy = (effects: readonly FollowServerEffect[]) =>
 const isMoreDue = (effects: readonly FollowServerEffect[]) =>
   effects.some(({ kind }) => kind === 'updateLater');
 
-test('[FOLS25] the end of a call updates its own connection at once, and 100 others in four later events', () => {
+test('[FOLS26] the end of a call updates its own connection at once, and 100 others in four later events', () => {
   let { state } = stepFollowServer(serverWith(101), calls(70, 1));
   let step = stepFollowServer(state, ends('client-70', at(6)));
   expect(updatedBy(step.effects)).toEqual([70]);
@@ -60,13 +60,13 @@ test('[FOLS25] the end of a call updates its own connection at once, and 100 oth
   expect(updated.toSorted((a, b) => a - b)).toEqual(others);
 });
 
-test('[FOLS25] a call that pauses updates its own connection at once', () => {
+test('[FOLS26] a call that pauses updates its own connection at once', () => {
   const { state } = stepFollowServer(serverWith(33), calls(32, 1));
   const { effects } = stepFollowServer(state, { kind: 'paused', client: 'client-32', head: at(6) });
   expect([updatedBy(effects), isMoreDue(effects)]).toEqual([[32], true]);
 });
 
-test('[FOLS25] while the object changes again and again, each of 100 connections has its turn', () => {
+test('[FOLS26] while the object changes again and again, each of 100 connections has its turn', () => {
   let state = serverWith(100);
   const counts = new Map<number, number>();
   for (let id = 6; id < 31; id++) {
@@ -78,12 +78,12 @@ test('[FOLS25] while the object changes again and again, each of 100 connections
   expect([counts.size, new Set(counts.values())]).toEqual([100, new Set([8])]);
 });
 
-test('[FOLS25] with 32 connections, one event updates all of them', () => {
+test('[FOLS26] with 32 connections, one event updates all of them', () => {
   const { effects } = stepFollowServer(serverWith(32), changed(at(6)));
   expect([updatedBy(effects).length, isMoreDue(effects)]).toEqual([32, false]);
 });
 
-test('[FOLS25] a step in place has the same result as a step, which leaves its state as it was', () => {
+test('[FOLS26] a step in place has the same result as a step, which leaves its state as it was', () => {
   const random = new Random(1);
   let [state, owned] = [serverWith(50), serverWith(50)];
   const kinds = new Set<string>();

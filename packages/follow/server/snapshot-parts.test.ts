@@ -27,7 +27,7 @@ beforeEach(() => {
   } as Partial<ChangeSource> as ChangeSource);
 });
 
-test('[FOLS27] followers that come together get the same first part, of the position at which it was read', () => {
+test('[FOLS28] followers that come together get the same first part, of the position at which it was read', () => {
   const first = parts.read(null, null, at(10));
   expect(first).toMatchObject({ at: at(10), next: place('next') });
   const second = parts.read(null, null, at(12));
@@ -35,7 +35,7 @@ test('[FOLS27] followers that come together get the same first part, of the posi
   expect(second.at).toEqual(at(10));
 });
 
-test('[FOLS27] each place has a part of its own, also a forged one', () => {
+test('[FOLS28] each place has a part of its own, also a forged one', () => {
   const places = [null, place('a'), place('b'), place('a', 2), { ...place('a'), table: 'u' }];
   const read = places.map((from) => parts.read(from, at(1), at(10)));
   expect(reads).toEqual(places);
@@ -43,13 +43,13 @@ test('[FOLS27] each place has a part of its own, also a forged one', () => {
   expect(reads).toHaveLength(places.length);
 });
 
-test('[FOLS27] a text that looks like a number, and bytes that look like a text, are other places', () => {
+test('[FOLS28] a text that looks like a number, and bytes that look like a text, are other places', () => {
   const keys = [1, '1', 1n, new Uint8Array([49]), null];
   for (const key of keys) parts.read({ table: 't', after: [key], sentBytes: 0 }, at(1), at(10));
   expect(reads).toHaveLength(keys.length);
 });
 
-test('[FOLS27] a part that was read before a snapshot began is not one of it', () => {
+test('[FOLS28] a part that was read before a snapshot began is not one of it', () => {
   parts.read(place('a'), at(5), at(10));
   parts.read(place('a'), at(10), at(12));
   expect(reads).toHaveLength(1);
@@ -62,20 +62,20 @@ test.each<[string, () => void, Position]>([
   ['a change of the tables', () => (isSchemaOld = true), at(11)],
   ['a restore', () => (life = 8), at(11, 8)],
   ['a restore to before it', () => {}, at(9)],
-])('[FOLS27] after %s, a part is read again', (_, change, head) => {
+])('[FOLS28] after %s, a part is read again', (_, change, head) => {
   parts.read(null, null, at(10));
   change();
   const part = parts.read(null, null, head);
   expect([part.at, reads.length]).toEqual([head, 2]);
 });
 
-test('[FOLS27] after 2,000 later notes, a part is not read again', () => {
+test('[FOLS28] after 2,000 later notes, a part is not read again', () => {
   parts.read(null, null, at(10));
   parts.read(null, null, at(2010));
   expect(reads).toHaveLength(1);
 });
 
-test('[FOLS27] 4 MiB of parts are kept: the oldest are forgotten first', () => {
+test('[FOLS28] 4 MiB of parts are kept: the oldest are forgotten first', () => {
   valueBytes = 2 ** 20;
   const keys = ['a', 'b', 'c', 'd'];
   for (const key of keys) parts.read(place(key), at(1), at(10));

@@ -91,7 +91,7 @@ describe('sockets of an object', () => {
     await inRoom((room) => expect(room.ctx.getWebSockets()).toEqual([...room.sockets]));
   });
 
-  test('[WS25] a client whose messages wait for a busy object is held back until they are taken, and others are not', async () => {
+  test('[WS26] a client whose messages wait for a busy object is held back until they are taken, and others are not', async () => {
     const [[client, heard], [other]] = [await join('ann'), await join('bob')];
     let go = () => {};
     const busy = inRoom(({ ctx }) =>
@@ -113,7 +113,7 @@ describe('sockets of an object', () => {
     expect(heard).toEqual(['a', 'b', 'c', 'd', 'e'].map((text) => `ann: ${text}`));
   });
 
-  test('[WS25] a reset of a busy object holds nobody back any more', async () => {
+  test('[WS26] a reset of a busy object holds nobody back any more', async () => {
     const [client, heard] = await join('ann');
     let abort = () => {};
     const busy = inRoom(({ ctx }) => {
