@@ -42,12 +42,24 @@ const EVERYTHING = compileRange({
 /** A value from this number on is so large that it fills many pages. */
 export const LARGE = 0x4000_0000;
 
+/**
+ * A value from this number on is a text into which words were typed: the lower 10 bits count the words, the others choose
+ * the text. So the bytes of adjacent values are mostly the same, but shifted.
+ */
+export const TYPED = 0x8000_0000;
+export const WORDS_MAX = 0x3ff;
+
 const made = new Map<number, Uint8Array>();
 
 /** Returns the bytes of a value, which are always the same for the same number. */
 export function bytesOf(value: number): Uint8Array {
   let bytes = made.get(value);
   if (bytes !== undefined) return bytes;
+  if (value >= TYPED) {
+    bytes = typedText(value);
+    made.set(value, bytes);
+    return bytes;
+  }
   const random = new Random(value);
   const bound = value >= LARGE ? 90_000 : random.pick([20, 20, 200, 200, 200, 3000, 12_000]);
   bytes = new Uint8Array((value >= LARGE ? 30_000 : 0) + random.below(bound));
@@ -56,6 +68,21 @@ export function bytesOf(value: number): Uint8Array {
   if (made.size > 2000) made.clear();
   made.set(value, bytes);
   return bytes;
+}
+
+function typedText(value: number): Uint8Array {
+  const random = new Random(value - (value & WORDS_MAX));
+  const base = new Uint8Array(random.pick([3000, 9000, 20_000, 40_000]) + random.below(4096));
+  for (let i = 0; i < base.length; i++) base[i] = random.uint32();
+  let text = base;
+  for (let word = 0; word < (value & WORDS_MAX); word++) {
+    const at = random.below(text.length);
+    const typed = new Uint8Array(random.below(12));
+    for (let i = 0; i < typed.length; i++) typed[i] = random.uint32();
+    const removed = random.onceIn(4) ? random.below(30) : 0;
+    text = Uint8Array.of(...text.subarray(0, at), ...typed, ...text.subarray(at + removed));
+  }
+  return text;
 }
 
 /** The part of an object, or of a moment of it, that the comparison reads. */

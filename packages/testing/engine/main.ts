@@ -6,13 +6,13 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { AUTHORED_SEEDS } from './plan.ts';
+import { TYPED_SEEDS } from './plan.ts';
 import { findsPutBack, PUT_BACKS } from './put-back/put-back.ts';
 import { type Counts, type Failure, LAYERS, type Layer, type Outcome, Rounds } from './rounds.ts';
 
 const { values } = parseArgs({
   options: {
-    seed: { type: 'string', default: String(AUTHORED_SEEDS + (Date.now() % 1_000_000)) },
+    seed: { type: 'string', default: String(TYPED_SEEDS + (Date.now() % 1_000_000)) },
     rounds: { type: 'string', default: '50' },
     jobs: { type: 'string', default: '1' },
     layer: { type: 'string' },

@@ -145,6 +145,8 @@ export class ObjectSimulation {
         return this.#write((draft) => this.#work.clear(this.#object, draft));
       case 'large':
         return this.#large();
+      case 'type':
+        return this.#type();
       case 'transaction':
       case 'noMemory':
         return this.#transaction(kind);
@@ -256,6 +258,15 @@ export class ObjectSimulation {
       this.#clock.elapsedMs += 1000;
       this.#write((draft) => this.#work.large(this.#object, draft, 2));
       await this.#acknowledge();
+    }
+  }
+
+  /** Types some words, each as a commit of its own. */
+  async #type(): Promise<void> {
+    for (let words = this.#random.pick([1, 2, 8]); words > 0; words--) {
+      this.#clock.elapsedMs += 1000;
+      this.#write((draft) => this.#work.type(this.#object, draft));
+      if (this.#random.onceIn(2)) await this.#acknowledge();
     }
   }
 

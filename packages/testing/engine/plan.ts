@@ -50,6 +50,10 @@ const LATEST_SEEDS = 600_000;
 const AUTHORED_STEPS = { turn: 45 } as const;
 export const AUTHORED_SEEDS = 900_000;
 
+/** Texts into which words are typed, for seeds from `TYPED_SEEDS` on. */
+const TYPED_STEPS = { type: 60 } as const;
+export const TYPED_SEEDS = 3_000_000;
+
 /** From this seed on, every other plan keeps only few bytes of history. */
 export const BOUNDED_SEEDS = 700_000;
 const KEPT_BYTES = [0, 1 << 15, 1 << 17];
@@ -61,7 +65,8 @@ export type StepKind =
   | keyof typeof STEPS
   | keyof typeof LATER_STEPS
   | keyof typeof LATEST_STEPS
-  | keyof typeof AUTHORED_STEPS;
+  | keyof typeof AUTHORED_STEPS
+  | keyof typeof TYPED_STEPS;
 
 export interface Step {
   readonly kind: StepKind;
@@ -83,6 +88,13 @@ const KINDS = kindsOf(STEPS);
 const LATER_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS });
 const LATEST_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS, ...LATEST_STEPS });
 const AUTHORED_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS, ...LATEST_STEPS, ...AUTHORED_STEPS });
+const TYPED_KINDS = kindsOf({
+  ...STEPS,
+  ...LATER_STEPS,
+  ...LATEST_STEPS,
+  ...AUTHORED_STEPS,
+  ...TYPED_STEPS,
+});
 
 /** Returns each kind as often as its frequency says. */
 export function kindsOf<Kind extends string>(frequencies: Readonly<Record<Kind, number>>): Kind[] {
@@ -124,7 +136,8 @@ export function historyOf(seed: number): HistoryLimits {
 function kindsFor(seed: number): readonly StepKind[] {
   if (seed < LATER_SEEDS) return KINDS;
   if (seed < LATEST_SEEDS) return LATER_KINDS;
-  return seed < AUTHORED_SEEDS ? LATEST_KINDS : AUTHORED_KINDS;
+  if (seed < AUTHORED_SEEDS) return LATEST_KINDS;
+  return seed < TYPED_SEEDS ? AUTHORED_KINDS : TYPED_KINDS;
 }
 
 function smallSizes(seed: number, random: Random): Sizes {

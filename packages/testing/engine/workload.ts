@@ -10,7 +10,9 @@ import {
   difference,
   LARGE,
   MARK,
+  TYPED,
   UPSERT_ROW,
+  WORDS_MAX,
 } from './contents.ts';
 import { SimulationFailure } from './history.ts';
 import type { SimulatedObject } from './simulated-object.ts';
@@ -86,6 +88,16 @@ export class Workload {
       const value = LARGE + this.#random.below(LARGE);
       this.#put(storage, draft, `k${this.#random.below(12)}`, value);
     }
+    this.mark(storage, draft);
+  }
+
+  /** Types a word into a text, or begins one. */
+  type({ storage }: SimulatedObject, draft: Draft): void {
+    const key = `text${this.#random.below(3)}`;
+    const last = draft.keys.get(key) ?? 0;
+    const isText = last >= TYPED && (last & WORDS_MAX) < WORDS_MAX && !this.#random.onceIn(40);
+    const value = isText ? last + 1 : TYPED + this.#random.below(1 << 20) * (WORDS_MAX + 1);
+    this.#put(storage, draft, key, value);
     this.mark(storage, draft);
   }
 

@@ -19,16 +19,8 @@ const tables: readonly Table[] = [...text.matchAll(/^```\n(.*?)^```/gms)].map(([
     ]),
   );
 });
-const [segment, index, recordTable, annotation, entryTable, range, marker, slotTable] = tables as [
-  Table,
-  Table,
-  Table,
-  Table,
-  Table,
-  Table,
-  Table,
-  Table,
-];
+const [segment, index, recordTable, annotation, entryTable, range, deltaTable, marker, slotTable] =
+  tables as [Table, Table, Table, Table, Table, Table, Table, Table, Table];
 export const tableCount = tables.length;
 
 const PAGE_BYTES = 4096;
@@ -38,6 +30,7 @@ const MARKER = 4;
 const FRESH = 1 << 16;
 const ANNOTATED = 16;
 const GONE = 1 << 17;
+const DELTA = 1 << 18;
 
 type Fields = Readonly<Record<string, number>>;
 
@@ -76,7 +69,7 @@ export function readSlot(bytes: Uint8Array): Fields {
     .map((at) => ({ at, slot: fields(slotTable, bytes, at) }))
     .filter(({ slot }) => slot.magic === 0x434c4350);
   for (const { at, slot } of slots) {
-    check(slot.version === 3, 'version of a slot');
+    check(slot.version === 4, 'version of a slot');
     check(slot.sum === sumOf(bytes.subarray(at + 8, at + 88), 0x434c4350), 'sum of a slot');
   }
   const newest = slots.sort((a, b) => a.slot.generation! - b.slot.generation!).at(-1);
@@ -100,7 +93,7 @@ export interface Read {
   readonly image: Uint8Array;
   /** How many of each kind were read. */
   readonly seen: Readonly<
-    Record<'records' | 'parts' | 'markers' | 'fresh' | 'gone' | 'index', number>
+    Record<'records' | 'parts' | 'markers' | 'fresh' | 'gone' | 'deltas' | 'index', number>
   >;
   readonly restoreTarget: number;
   readonly sequence: number;
@@ -113,7 +106,7 @@ export interface Read {
 /** Replays the whole history, forwards and checked: the database after the last commit. */
 export function readLog(segments: readonly Uint8Array[], salt: number): Read {
   const pages = new Map<number, Uint8Array>();
-  const seen = { records: 0, parts: 0, markers: 0, fresh: 0, gone: 0, index: 0 };
+  const seen = { records: 0, parts: 0, markers: 0, fresh: 0, gone: 0, deltas: 0, index: 0 };
   const all: Fields[] = [];
   const authors: string[] = [];
   let [previousSum, sequence, timeMs, pageCount, restoreTarget] = [0, 0, 0, 0, -1];
@@ -197,10 +190,15 @@ function redo(
   end: number,
   pages: Map<number, Uint8Array>,
   salt: number,
-  seen: { fresh: number; gone: number },
+  seen: { fresh: number; gone: number; deltas: number },
 ): void {
   for (let at = start; end - at >= 12; ) {
     const { pageIndex, newSum, info } = fields(entryTable, bytes, at) as Record<string, number>;
+    if ((info! & DELTA) !== 0) {
+      seen.deltas++;
+      at = redoDelta(bytes, at, pages, salt);
+      continue;
+    }
     const isFresh = (info! & FRESH) !== 0;
     const isGone = (info! & GONE) !== 0;
     if (isFresh) seen.fresh++;
@@ -232,4 +230,82 @@ function redo(
       pages.set(pageIndex!, page);
     }
   }
+}
+
+/** Reads a number of seven bits a byte. */
+function numberAt(bytes: Uint8Array, start: number) {
+  let value = 0;
+  for (let [at, factor] = [start, 1]; ; factor *= 128) {
+    const byte = bytes[at++]!;
+    value += (byte % 128) * factor;
+    if (byte < 128) return { value, end: at };
+  }
+}
+
+/** Makes a list of bytes from a script that begins at `at`. Returns it, which source bytes it copied, and the end. */
+function runScript(bytes: Uint8Array, start: number, length: number, source: readonly number[]) {
+  let at = start;
+  const number = () => {
+    const { value, end } = numberAt(bytes, at);
+    at = end;
+    return value;
+  };
+  const made: number[] = [];
+  const copies: { target: number; source: number; length: number }[] = [];
+  let from = 0;
+  while (made.length < length) {
+    const literals = number();
+    made.push(...bytes.subarray(at, at + literals));
+    at += literals;
+    if (made.length >= length) break;
+    const count = number();
+    const distance = number();
+    from += distance % 2 === 0 ? distance / 2 : -(distance + 1) / 2;
+    copies.push({ target: made.length, source: from, length: count });
+    check(from >= 0 && from + count <= source.length && count > 0, 'a copy');
+    for (let i = 0; i < count; i++) made.push(source[from + i]!);
+    from += count;
+  }
+  check(made.length === length, 'length of what a script makes');
+  return { made, copies, end: at };
+}
+
+/** Redoes the differences of some pages, and checks that the old bytes come back too. Returns the offset after them. */
+function redoDelta(
+  bytes: Uint8Array,
+  start: number,
+  pages: Map<number, Uint8Array>,
+  salt: number,
+): number {
+  const { entryBytes, deltaPages } = fields(deltaTable, bytes, start) as Record<string, number>;
+  const first = start + deltaTable.sums!.offset;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  let scriptsAt = first + 4 * deltaPages!;
+  const list = Array.from({ length: deltaPages! }, (_, i) => {
+    const { value, end } = numberAt(bytes, scriptsAt);
+    scriptsAt = end;
+    const newSum = view.getUint32(first + 4 * i, true);
+    return { pageIndex: Math.floor(value / 4), flags: value % 4, newSum };
+  });
+  const old = list
+    .filter(({ flags }) => (flags & 1) !== 0)
+    .flatMap(({ pageIndex }) => [...pages.get(pageIndex)!]);
+  const next = list.filter(({ flags }) => (flags & 2) !== 0);
+  const forwards = runScript(bytes, scriptsAt, next.length * PAGE_BYTES, old);
+  const isKnown = new Uint8Array(old.length);
+  for (const copy of forwards.copies) {
+    isKnown.fill(1, copy.source, copy.source + copy.length);
+  }
+  const rest = old.filter((_, i) => isKnown[i] === 0);
+  const back = runScript(bytes, forwards.end, rest.length, forwards.made);
+  check(String(back.made) === String(rest), 'old bytes of differences');
+  const end = start + entryBytes!;
+  check(back.end <= end && back.end > end - 4 && entryBytes! % 4 === 0, 'length of differences');
+  for (const { pageIndex, flags } of list) if ((flags & 2) === 0) pages.delete(pageIndex);
+  next.forEach(({ pageIndex, newSum }, i) => {
+    const page = Uint8Array.from(forwards.made.slice(i * PAGE_BYTES, (i + 1) * PAGE_BYTES));
+    check(pageSum(page, pageIndex, salt) === newSum, `new sum of page ${pageIndex}`);
+    pages.set(pageIndex, page);
+  });
+  return end;
 }

@@ -115,9 +115,29 @@ test.each([0, 512])('[LOG21] a slot at byte %i alone names its version', (at) =>
   expect(() => CheckpointFile.read(file)).toThrow(
     expect.objectContaining({
       code: 'FORMAT_TOO_NEW',
-      message: expect.stringMatching(/version 9;.* reads version 3/),
+      message: expect.stringMatching(/version 9;.* reads version 4/),
     }),
   );
+});
+
+test('[LOG35] records may hold differences once no slot of version 3 is left', () => {
+  const slots = made(checkpoint(1), checkpoint(2)) && bytes();
+  for (const at of [0, 512]) {
+    const slot = slots.slice(at, at + SLOT_BYTES);
+    slot[12] = 3;
+    seal(slot);
+    file.write(slot, at);
+  }
+  const read = CheckpointFile.read(file)!;
+  expect(read.last).toEqual(checkpoint(2));
+  const may = [read.mayHoldDeltas];
+  for (const number of [3, 4]) {
+    read.writeSlot(checkpoint(number));
+    may.push(read.mayHoldDeltas, CheckpointFile.read(file)!.mayHoldDeltas);
+  }
+  expect(may).toEqual([false, false, false, true, true]);
+  expect(bytes()[12]).toBe(4);
+  expect(bytes()[512 + 12]).toBe(4);
 });
 
 test('[LOG17] bytes without the magic number are not a slot, and their version says nothing', () => {

@@ -80,6 +80,8 @@ export class CheckpointFile {
   /** The last checkpoints that began before this opening; slots that are not intact are left out. */
   #begun: readonly Checkpoint[] = [];
   #begunGeneration = 0;
+  /** The format versions of the two slots; 0 for one that is not intact. */
+  readonly #versions: [number, number] = [0, 0];
 
   private constructor(file: SyncFile, checksum: Checksum, last: Checkpoint, generation: number) {
     this.#file = file;
@@ -104,9 +106,11 @@ export class CheckpointFile {
    */
   static read(file: SyncFile): CheckpointFile | null {
     let newest: CheckpointFile | null = null;
-    for (const offset of [0, SLOT_STRIDE_BYTES]) {
+    const versions = [0, 0];
+    for (const [place, offset] of [0, SLOT_STRIDE_BYTES].entries()) {
       const found = readSlot(file, offset);
       if (found === null) continue;
+      versions[place] = found.version;
       const other = newest;
       if (other === null || found.generation > other.#generation) {
         newest = new CheckpointFile(file, found.checksum, found.checkpoint, found.generation);
@@ -117,8 +121,16 @@ export class CheckpointFile {
       }
     }
     if (newest === null) refuseNewer(file);
-    else newest.#readBegun();
+    else newest.#readBegun(versions);
     return newest;
+  }
+
+  /**
+   * True if a record may hold differences of pages: no slot is left with which a build of the format before could open the
+   * object, which could not read them.
+   */
+  get mayHoldDeltas(): boolean {
+    return !this.#versions.includes(FORMAT_VERSION - 1);
   }
 
   get last(): Checkpoint {
@@ -165,6 +177,7 @@ export class CheckpointFile {
     // A write that fails is repeated in its place: the other slot is the only intact one.
     this.#file.write(bytes, (generation % 2) * SLOT_STRIDE_BYTES);
     this.#generation = generation;
+    this.#versions[generation % 2] = FORMAT_VERSION;
     this.#previousSegment = this.#last.segment;
     this.#last = checkpoint;
   }
@@ -204,7 +217,8 @@ export class CheckpointFile {
     this.#file.close();
   }
 
-  #readBegun(): void {
+  #readBegun(versions: readonly number[]): void {
+    for (const place of [0, 1] as const) this.#versions[place] = versions[place]!;
     const offsets = [BEGUN_OFFSET, BEGUN_OFFSET + SLOT_STRIDE_BYTES];
     const found = offsets.map((at) => readSlot(this.#file, at)).filter((slot) => slot !== null);
     this.#begun = found.map(({ checkpoint }) => checkpoint);
@@ -278,7 +292,8 @@ function readSlot(file: SyncFile, at: number) {
   if (file.read(bytes, at) < SLOT_BYTES) return null;
   const view = new DataView(bytes.buffer);
   if (view.getUint32(SLOT.magic, true) !== SLOT_MAGIC) return null;
-  if (view.getUint32(SLOT.version, true) !== FORMAT_VERSION) return null;
+  const version = view.getUint32(SLOT.version, true);
+  if (version !== FORMAT_VERSION && version !== FORMAT_VERSION - 1) return null;
   if (view.getFloat64(SLOT.sum, true) !== slotSum(bytes)) return null;
   const double = (offset: number) => view.getFloat64(offset, true);
   const checkpoint: Checkpoint = {
@@ -293,6 +308,7 @@ function readSlot(file: SyncFile, at: number) {
     },
   };
   return {
+    version,
     checkpoint,
     checksum: new Checksum(view.getUint32(SLOT.salt, true)),
     generation: double(SLOT.generation),

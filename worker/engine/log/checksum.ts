@@ -8,8 +8,11 @@
 // reads bytes as little-endian words, so the words of a typed array give the published results on every engine that
 // runs WebAssembly.
 
-/** The version of the file format. It changes when the checksums, or the bytes that they cover, change. */
-export const FORMAT_VERSION = 3;
+/**
+ * The version of the files, in the slots of the checkpoint file. Files of the version before can be read; they have no
+ * differences of pages.
+ */
+export const FORMAT_VERSION = 4;
 
 /** Combined with the salt to seed the upper part of a record's checksum; an arbitrary number. */
 const UPPER_SEED = 0x6a09e667;

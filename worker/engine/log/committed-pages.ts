@@ -25,6 +25,11 @@ export const CHECKPOINT_LOG_BYTES = 1 << 18;
  */
 const LARGE_RECORD_BYTES = 1 << 16;
 const LARGE_LOG_FACTOR = 8;
+/**
+ * After a checkpoint, each page is logged whole before it is logged as differences. So that this is a small part of the
+ * log, the bytes of such pages allow for so many times as much of it before the next checkpoint.
+ */
+const MOVED_LOG_FACTOR = 16;
 /** Upper bound of the overlay while checkpoints fail, as a multiple of `checkpointOverlayBytes`. */
 const OVERLAY_FACTOR_MAX = 4;
 const RUN_PAGES = 64;
@@ -45,6 +50,10 @@ export class CommittedPages implements PageLayer {
   readonly #log: CommitLog;
   readonly #options: CheckpointOptions;
   readonly #overlay: Overlay;
+  /** Pages that the log has held whole since the last checkpoint began, so that an opening knows them at each record. */
+  readonly #exact: Set<number>;
+  /** Pages of which a record has held differences since then. */
+  readonly #moved = new Set<number>();
   #pageCount: number;
   #mainPages: number;
   #checkpointState: 'idle' | 'running' | 'blocked' = 'idle';
@@ -65,6 +74,7 @@ export class CommittedPages implements PageLayer {
     this.#log = log;
     this.#options = options;
     this.#overlay = redo.overlay;
+    this.#exact = redo.exact;
     this.#pageCount = redo.pageCount;
     this.#mainPages = redo.pageCountMost;
     this.#checkImages();
@@ -127,12 +137,42 @@ export class CommittedPages implements PageLayer {
     return isFree && old.buffer.byteLength === PAGE_BYTES ? old : null;
   }
 
+  /** True if records may hold differences of pages. */
+  get mayHoldDeltas(): boolean {
+    return this.#checkpoints.mayHoldDeltas;
+  }
+
+  /** True if a record may hold this page as a difference from its present bytes. */
+  isExact(pageIndex: number): boolean {
+    return this.#exact.has(pageIndex);
+  }
+
+  /** Begins the next segment, from which an opening may begin. */
+  beginSegment(): void {
+    this.#forgetExact();
+  }
+
+  /** Lists pages that are exact, the last ones that records have held whole, at most `count`. */
+  lastExact(count: number): number[] {
+    return [...this.#exact].slice(-count);
+  }
+
+  /** Notes that a committed record holds this page whole, or as differences. */
+  becomeExact(pageIndex: number, isMoved: boolean): void {
+    if (isMoved) this.#moved.add(pageIndex);
+    this.#exact.delete(pageIndex); // so that it is the last one
+    this.#exact.add(pageIndex);
+  }
+
   /**
    * Completes a committed transaction. `mainGrew`: some of its pages were written directly to the
    * main file.
    */
   settle(pageCount: number, mainGrew: boolean): void {
-    for (let i = pageCount; i < this.#pageCount; i++) this.#overlay.delete(i);
+    for (let i = pageCount; i < this.#pageCount; i++) {
+      this.#overlay.delete(i);
+      this.#exact.delete(i);
+    }
     if (mainGrew) this.#mainPages = Math.max(this.#mainPages, pageCount);
     this.#pageCount = pageCount;
     if (this.#options.isChecked) this.#checkImages();
@@ -155,14 +195,17 @@ export class CommittedPages implements PageLayer {
   get isCheckpointDue(): boolean {
     const { segment, position } = this.#checkpoints.last;
     const active = this.#log.active;
-    const from = segment === active.number ? position.offset : active.base.offset;
+    const isInActive = segment === active.number;
+    const from = isInActive ? position.offset : active.base.offset;
     const logBytes = this.#log.position.offset - from;
     const commits = this.#log.position.sequence - position.sequence;
-    const factor = logBytes >= commits * LARGE_RECORD_BYTES ? LARGE_LOG_FACTOR : 1;
-    return (
-      this.#overlayBytes >= this.#options.checkpointOverlayBytes ||
-      logBytes >= factor * this.#options.checkpointLogBytes
-    );
+    const { checkpointLogBytes, checkpointOverlayBytes } = this.#options;
+    const isLarge = logBytes >= commits * LARGE_RECORD_BYTES;
+    // The first checkpoint of a segment is not put off: until then, an opening has one more file open.
+    const movedBytes = isInActive ? MOVED_LOG_FACTOR * this.#moved.size * PAGE_BYTES : 0;
+    const most = LARGE_LOG_FACTOR * checkpointLogBytes;
+    const allowed = isLarge ? most : Math.min(checkpointLogBytes + movedBytes, most);
+    return this.#overlayBytes >= checkpointOverlayBytes || logBytes >= allowed;
   }
 
   /** True when the main file contains every committed page. */
@@ -196,6 +239,8 @@ export class CommittedPages implements PageLayer {
     const next = { pageCount, pendingRestore: pending, segment, position };
     const written = [...this.#overlay.entries()].sort((a, b) => a[0] - b[0]);
     this.#checkpointState = 'running';
+    // From here on, an opening may find in the main file the pages of this checkpoint or of the one before.
+    this.#forgetExact();
     try {
       for (const [pageIndex, page] of written) this.#main.setSum(pageIndex, page);
       this.#log.active.writeIndex();
@@ -247,6 +292,11 @@ export class CommittedPages implements PageLayer {
       if (page instanceof Uint8Array) continue;
       assert(page.offset + PAGE_BYTES <= end, 'a page refers to a segment that has ended');
     }
+  }
+
+  #forgetExact(): void {
+    this.#exact.clear();
+    this.#moved.clear();
   }
 
   get #overlayBytes(): number {

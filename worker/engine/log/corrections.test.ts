@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TestEnvironment } from '../../../packages/testing/worker/test-log.ts';
+import { noise, TestEnvironment } from '../../../packages/testing/worker/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
@@ -28,7 +28,7 @@ async function open() {
   let count = 0;
   /** Commits a page of new bytes; returns its bookmark. */
   const commit = async () => {
-    const page = new Uint8Array(PAGE_BYTES).map((_, i) => (i * 31 + count * 7919) >> 3);
+    const page = noise(count + 1, PAGE_BYTES);
     page[0] = count++;
     files.file.write(page, (count % 4) * PAGE_BYTES);
     files.file.commit();

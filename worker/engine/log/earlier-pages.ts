@@ -1,45 +1,66 @@
-// Collects the pages of an earlier state, as the words in which they differ from the present pages.
+// Collects the pages of an earlier state, as what differs from the present pages.
 //
-// Records are added from the oldest on. The first record that changes a word holds the original word, so a page
-// that was changed often takes no more memory than a page that was changed once.
+// Records are added from the newest on, so the last one that is added holds the bytes that count. A page that was changed
+// often takes no more memory than a whole page. If its bytes moved, each byte is known by where it lies in the present
+// pages; `resolve` reads them there.
 //
-// Invariant: words that no added record has changed are the same in the earlier and the present state.
+// Invariants: bytes that no added record has changed are the same in the earlier and the present state. All pages of a
+// record are taken back at once: what it copies is taken from the pages after it.
 
+import { assert } from '../../../src/shared/contract/invariant.ts';
 import { wordsOf } from './checksum.ts';
-import { type EachPage, PAGE_WORDS } from './pages.ts';
+import { damagedDelta } from './delta.ts';
+import { DELTA_PAGES_MAX, type DeltaEntry, type EarlierPage } from './page-delta.ts';
+import { type EachPage, PAGE_BYTES, PAGE_WORDS } from './pages.ts';
 import { type EachRange, entriesOf, MARKER, type PageEntry, type Record } from './record.ts';
 import { CHUNK_WORDS, WordSlab } from './slab.ts';
 
-/** Locates the collected words of one page. */
-interface EarlierPage {
-  /** Number of the bits that say which words an added record has changed; `ALL_KNOWN` if every word was changed. */
-  known: number;
-  /** Number of the last kept range of words, which refers to the one before; `NO_RANGE` if there is none. */
-  range: number;
-}
+/** What is known of one page. */
+type Earlier =
+  /** The page did not exist. */
+  | { readonly kind: 'absent' }
+  /** Some words, as numbers of ranges in the order in which they were added: a later one counts. */
+  | { readonly kind: 'ranges'; readonly ranges: number[]; words: number }
+  /** Words of which one bit each says whether they are known; the others are as in the present page. */
+  | { readonly kind: 'words'; readonly words: Uint32Array; readonly known: Uint32Array }
+  /** All bytes: an offset in the present pages of `#slots`, or a negative number: -1 minus the byte. */
+  | { readonly kind: 'moved'; readonly sources: Int32Array };
+
+const ABSENT: Earlier = { kind: 'absent' };
+/** A range begins with one word: its first word in the page, and its length. */
+const RANGE_HEADER_WORDS = 1;
+/** With more words in ranges, a page is kept whole. */
+const RANGE_WORDS_MAX = PAGE_WORDS / 2;
+/** Number of words for the bits of one page: one bit per word. */
+const KNOWN_WORDS = PAGE_WORDS / 32;
+/** Offsets in the present pages are 31-bit numbers. */
+const SLOTS_MAX = 2 ** 31 / PAGE_BYTES;
+/** Arrays of offsets that are kept for reuse. */
+const SPARE_MAX = 64;
 
 /** Passes each range of old words of one page to `use`. */
 export type EachOld = (use: EachRange) => void;
 
-const ALL_KNOWN = -1;
-const NO_RANGE = -1;
+/** Reads a present page into `target`. */
+export type ReadPage = (pageIndex: number, target: Uint8Array) => void;
 
-/** Number of words for the bits of one page: one bit per word. */
-const KNOWN_WORDS = PAGE_WORDS / 32;
-/** A range begins with two words: the number of the previous range; its first word in the page and its length. */
-const RANGE_HEADER_WORDS = 2;
-
-// One buffer for all objects of a worker: every use ends within one turn of the event loop.
-const wholePage = new Uint32Array(PAGE_WORDS);
+/** Some pages whose bytes moved, with the present pages in which these lie. */
+export interface MovedGroup {
+  readonly pages: readonly EarlierPage[];
+  /** Their bytes, one page after the other, are what `sources` of a page means. */
+  readonly sourcePages: readonly number[];
+}
 
 export class EarlierPages {
-  readonly #pages = new Map<number, EarlierPage>();
-  readonly #known = new WordSlab();
+  readonly #pages = new Map<number, Earlier>();
   #ranges = new WordSlab();
-  /** The page whose changes are being added. */
-  #changed: EarlierPage = { known: ALL_KNOWN, range: NO_RANGE };
+  /** Present pages in which bytes of moved pages lie, and the place of each in the list. */
+  #slots: number[] = [];
+  readonly #slotOf = new Map<number, number>();
+  readonly #spare: Int32Array[] = [];
+  #wholePages = 0;
+  #movedPages = 0;
   #pageCount: number;
-  #isEmpty = true;
   #isWhole = true;
 
   /** Starts with the present state, which has `pageCount` pages. */
@@ -52,121 +73,323 @@ export class EarlierPages {
     return this.#pageCount;
   }
 
-  /** Memory of the collected words, in bytes. */
+  /** Memory of what is collected, in bytes. */
   get heldBytes(): number {
-    return this.#ranges.takenWords * 4;
+    const words = this.#ranges.takenWords + this.#wholePages * (PAGE_WORDS + KNOWN_WORDS);
+    return 4 * (words + this.#movedPages * PAGE_BYTES);
   }
 
-  /** Adds the changes of the next newer record; its bytes may be overwritten afterwards. */
-  add(bytes: Uint8Array, record: Record): void {
+  /** Adds the changes of the next older record; its bytes may be overwritten afterwards. @throws CORRUPT */
+  addOlder(bytes: Uint8Array, record: Record): void {
     if ((record.flags & MARKER) !== 0) return;
-    if (this.#isEmpty) this.#pageCount = record.pageCountBefore;
-    this.#isEmpty = false;
-    for (const entry of entriesOf(bytes, record)) this.#addEntry(entry);
+    const entries = entriesOf(bytes, record);
+    const moved = new Map<number, Int32Array>();
+    for (const entry of entries) if (entry.kind === 'delta') this.#readMoved(entry, moved);
+    for (const entry of entries) if (entry.kind === 'page') this.#addEntry(entry);
+    for (const entry of entries) {
+      if (entry.kind === 'page' || entry.isOnlyOld) continue;
+      for (const { pageIndex, oldAt } of entry.pages) if (oldAt < 0) this.#set(pageIndex, ABSENT);
+    }
+    for (const [pageIndex, sources] of moved) this.#set(pageIndex, { kind: 'moved', sources });
+    this.#pageCount = record.pageCountBefore;
+  }
+
+  /** Adds pages of a state that is older still; what is present to them is the earlier state of these. */
+  addOlderPages(older: EarlierPages): void {
+    const moved = new Map<number, Int32Array>();
+    for (const [pageIndex, page] of older.#pages) {
+      if (page.kind !== 'moved') continue;
+      const sources = this.#takeSources();
+      for (let at = 0; at < PAGE_BYTES; at++) {
+        const source = page.sources[at]!;
+        const from = older.#slots[Math.floor(source / PAGE_BYTES)]!;
+        if (source < 0) sources[at] = source;
+        else this.#copySources(sources, at, from, source % PAGE_BYTES, 1);
+      }
+      moved.set(pageIndex, sources);
+    }
+    older.eachPage((pageIndex, isFresh, eachOld) => {
+      if (isFresh) this.#set(pageIndex, ABSENT);
+      else
+        eachOld((start, count, words, from) =>
+          this.#addRange(pageIndex, start, count, words, from),
+        );
+    });
+    for (const [pageIndex, sources] of moved) this.#set(pageIndex, { kind: 'moved', sources });
+    this.#pageCount = older.pageCount;
+  }
+
+  /**
+   * Reads the bytes that moved in the present pages. From then on, the present pages may change, and `apply` knows each
+   * page alone.
+   */
+  resolve(read: ReadPage): void {
+    if (this.#movedPages === 0) return;
+    const present = new Map<number, Uint8Array>();
+    const presentPage = (slot: number) => {
+      let page = present.get(slot);
+      if (page === undefined) {
+        page = new Uint8Array(PAGE_BYTES);
+        read(this.#slots[slot]!, page);
+        present.set(slot, page);
+      }
+      return page;
+    };
+    for (const [pageIndex, page] of this.#pages) {
+      if (page.kind !== 'moved') continue;
+      const bytes = new Uint8Array(PAGE_BYTES);
+      for (let at = 0; at < PAGE_BYTES; at++) {
+        const source = page.sources[at]!;
+        bytes[at] =
+          source < 0
+            ? -1 - source
+            : presentPage(Math.floor(source / PAGE_BYTES))[source % PAGE_BYTES]!;
+      }
+      this.#set(pageIndex, wholePage(wordsOf(bytes)));
+    }
+    this.#slots = [];
+    this.#slotOf.clear();
   }
 
   /** Lists the pages of the earlier state that may differ from the present ones, in order. */
   pageIndexes(): number[] {
     const indexes: number[] = [];
-    for (const [pageIndex, { range }] of this.#pages) {
-      if (pageIndex < this.#pageCount && range !== NO_RANGE) indexes.push(pageIndex);
+    for (const [pageIndex, { kind }] of this.#pages) {
+      if (pageIndex < this.#pageCount && kind !== 'absent') indexes.push(pageIndex);
     }
     return indexes.sort((a, b) => a - b);
   }
 
   /** Turns a present page into the earlier one, in place. */
   readonly apply: EachPage = (bytes, pageIndex) => {
-    const page = wordsOf(bytes);
-    this.#eachRange(this.#pages.get(pageIndex)?.range ?? NO_RANGE, (start, count, words, from) => {
-      for (let i = 0; i < count; i++) page[start + i] = words[from + i]!;
+    const page = this.#pages.get(pageIndex);
+    if (page === undefined) return;
+    assert(page.kind !== 'moved', 'the bytes of an earlier page were not read');
+    const target = wordsOf(bytes);
+    this.#eachRange(page, (start, count, words, from) => {
+      for (let i = 0; i < count; i++) target[start + i] = words[from + i]!;
     });
   };
 
-  /** Passes each page with collected words to `use`, and each page that did not exist before its first change. */
+  /** Passes each page with old words to `use`, and each page that did not exist; but none whose bytes moved. */
   eachPage(use: (pageIndex: number, isFresh: boolean, eachOld: EachOld) => void): void {
-    for (const [pageIndex, { known, range }] of this.#pages) {
-      const isFresh = range === NO_RANGE && known === ALL_KNOWN;
-      if (range === NO_RANGE && !isFresh) continue;
-      use(pageIndex, isFresh, (useRange) => this.#eachRange(range, useRange));
+    for (const [pageIndex, page] of this.#pages) {
+      if (page.kind === 'moved') continue;
+      const isMany = page.kind === 'ranges' && page.ranges.length > 1;
+      const known = isMany ? this.#keepWhole(pageIndex, page) : page;
+      use(pageIndex, page.kind === 'absent', (useRange) => this.#eachRange(known, useRange));
     }
   }
 
-  #eachRange(last: number, use: EachRange): void {
-    let range = last;
-    while (range !== NO_RANGE) {
-      const chunk = this.#ranges.chunkOf(range);
-      const at = range % CHUNK_WORDS;
-      const start = chunk[at + 1]! & 0xffff;
-      const count = chunk[at + 1]! >>> 16;
-      use(start, count, chunk, at + RANGE_HEADER_WORDS);
-      range = chunk[at]! | 0;
+  /**
+   * Passes the pages whose bytes moved to `use`, in groups that fit into one entry each.
+   *
+   * @throws CORRUPT if the bytes of one page lie in more pages than that: such a record was made on purpose
+   */
+  eachMoved(use: (moved: MovedGroup) => void): void {
+    let pages: EarlierPage[] = [];
+    let slots = new Map<number, number>();
+    const finish = () => {
+      if (pages.length > 0)
+        use({ pages, sourcePages: [...slots.keys()].map((slot) => this.#slots[slot]!) });
+      pages = [];
+      slots = new Map();
+    };
+    for (const [pageIndex, page] of this.#pages) {
+      if (page.kind !== 'moved') continue;
+      const own = new Set<number>();
+      for (const source of page.sources) if (source >= 0) own.add(Math.floor(source / PAGE_BYTES));
+      if (own.size >= DELTA_PAGES_MAX) throw damagedDelta();
+      if (pages.length + 1 + slots.size + own.size > DELTA_PAGES_MAX) finish();
+      for (const slot of own) if (!slots.has(slot)) slots.set(slot, slots.size);
+      const sources = page.sources.map((source) => {
+        if (source < 0) return source;
+        return slots.get(Math.floor(source / PAGE_BYTES))! * PAGE_BYTES + (source % PAGE_BYTES);
+      });
+      pages.push({ pageIndex, sources });
     }
+    finish();
   }
 
-  /** True if no words have been dropped. */
+  /** True if nothing has been dropped. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** Drops the words, after they were applied to every page. Which words were changed stays known. */
-  dropWords(): void {
+  /** Drops what is collected, after it was applied to every page, which are the present ones from now on. */
+  drop(): void {
     this.#isWhole = false;
-    for (const page of this.#pages.values()) page.range = NO_RANGE;
+    this.#pages.clear();
     this.#ranges = new WordSlab();
+    this.#slots = [];
+    this.#slotOf.clear();
+    this.#wholePages = 0;
+    this.#movedPages = 0;
+  }
+
+  #eachRange(page: Earlier, use: EachRange): void {
+    if (page.kind === 'ranges') {
+      for (const range of page.ranges) {
+        const chunk = this.#ranges.chunkOf(range);
+        const at = range % CHUNK_WORDS;
+        use(chunk[at]! & 0xffff, chunk[at]! >>> 16, chunk, at + RANGE_HEADER_WORDS);
+      }
+    } else if (page.kind === 'words') {
+      for (let start = 0; start < PAGE_WORDS; ) {
+        let end = start;
+        while (end < PAGE_WORDS && isKnown(page.known, end)) end++;
+        if (end > start) use(start, end - start, page.words, start);
+        start = end + 1;
+      }
+    }
   }
 
   #addEntry(entry: PageEntry): void {
-    const page = this.#pages.get(entry.pageIndex) ?? this.#addPage(entry.pageIndex);
-    if (page.known === ALL_KNOWN) return;
-    this.#changed = page;
-    if (entry.isGone) {
-      wholePage.fill(0);
-      entry.undo(wholePage);
-      this.#keep(0, PAGE_WORDS, wholePage, 0);
-    } else if (!entry.isFresh) {
-      entry.eachOld(this.#keep);
+    const { pageIndex } = entry;
+    if (entry.isFresh) {
+      this.#set(pageIndex, ABSENT);
+      return;
     }
-    // This record holds the whole old page, or says that there was none: later records add nothing to it.
-    if (entry.isGone || entry.isFresh) page.known = ALL_KNOWN;
+    if (entry.isGone) this.#set(pageIndex, wholePage(new Uint32Array(PAGE_WORDS)));
+    entry.eachOld((start, count, words, from) =>
+      this.#addRange(pageIndex, start, count, words, from),
+    );
   }
 
-  #addPage(pageIndex: number): EarlierPage {
-    const page = { known: this.#known.take(KNOWN_WORDS), range: NO_RANGE };
-    this.#pages.set(pageIndex, page);
-    return page;
+  #addRange(
+    pageIndex: number,
+    start: number,
+    count: number,
+    words: Uint32Array,
+    from: number,
+  ): void {
+    let page = this.#pages.get(pageIndex);
+    if (page === undefined) page = this.#set(pageIndex, { kind: 'ranges', ranges: [], words: 0 });
+    // A page that a newer record made consisted of zeros before it.
+    if (page.kind === 'absent') page = this.#set(pageIndex, wholePage(new Uint32Array(PAGE_WORDS)));
+    if (page.kind === 'ranges' && page.words + count > RANGE_WORDS_MAX) {
+      page = this.#keepWhole(pageIndex, page);
+    }
+    if (page.kind === 'ranges') {
+      const range = this.#ranges.take(RANGE_HEADER_WORDS + count);
+      const chunk = this.#ranges.chunkOf(range);
+      let at = range % CHUNK_WORDS;
+      chunk[at++] = start | (count << 16);
+      for (let i = 0; i < count; i++) chunk[at++] = words[from + i]!;
+      page.ranges.push(range);
+      page.words += count;
+    } else if (page.kind === 'words') {
+      setWords(page, start, count, words, from);
+    } else {
+      for (let i = 0; i < count; i++) setSources(page.sources, start + i, words[from + i]!);
+    }
   }
 
-  /** Collects the words of a range that no older record has changed. */
-  readonly #keep: EachRange = (start, count, words, from) => {
-    const page = this.#changed;
-    const known = this.#known.chunkOf(page.known);
-    const bits = page.known % CHUNK_WORDS;
-    for (let i = 0; i < count; ) {
-      const first = i;
-      while (i < count && markKnown(known, bits, start + i)) i++;
-      if (i > first) this.#keepRange(page, start + first, i - first, words, from + first);
-      while (i < count && isKnown(known, bits, start + i)) i++;
-    }
-  };
+  /** Keeps a page with ranges as words from now on. */
+  #keepWhole(pageIndex: number, page: Earlier) {
+    const whole = {
+      kind: 'words' as const,
+      words: new Uint32Array(PAGE_WORDS),
+      known: new Uint32Array(KNOWN_WORDS),
+    };
+    this.#eachRange(page, (start, count, words, from) =>
+      setWords(whole, start, count, words, from),
+    );
+    this.#set(pageIndex, whole);
+    return whole;
+  }
 
-  #keepRange(page: EarlierPage, start: number, count: number, words: Uint32Array, from: number) {
-    const range = this.#ranges.take(RANGE_HEADER_WORDS + count);
-    const chunk = this.#ranges.chunkOf(range);
-    let at = range % CHUNK_WORDS;
-    chunk[at++] = page.range;
-    chunk[at++] = start | (count << 16);
-    for (let i = 0; i < count; i++) chunk[at++] = words[from + i]!;
-    page.range = range;
+  /** Reads the old bytes of an entry, as places in the present pages, into arrays of the pages. */
+  #readMoved(entry: DeltaEntry, moved: Map<number, Int32Array>): void {
+    for (const { pageIndex, oldAt } of entry.pages) {
+      if (oldAt >= 0) moved.set(pageIndex, this.#takeSources());
+    }
+    entry.undo({
+      copy: (pageIndex, at, from, fromAt, length) =>
+        this.#copySources(moved.get(pageIndex)!, at, from, fromAt, length),
+      literal: (pageIndex, at, bytes, from, length) => {
+        const sources = moved.get(pageIndex)!;
+        for (let i = 0; i < length; i++) sources[at + i] = -1 - bytes[from + i]!;
+      },
+    });
+  }
+
+  /** Sets where some bytes of a page lie that were copied from a page of the earlier state. */
+  #copySources(
+    sources: Int32Array,
+    at: number,
+    pageIndex: number,
+    from: number,
+    length: number,
+  ): void {
+    let page = this.#pages.get(pageIndex);
+    if (page?.kind === 'ranges') page = this.#keepWhole(pageIndex, page);
+    if (page?.kind === 'moved') {
+      sources.set(page.sources.subarray(from, from + length), at);
+      return;
+    }
+    if (page?.kind === 'absent') {
+      sources.fill(-1, at, at + length);
+      return;
+    }
+    const first = this.#takeSlot(pageIndex) * PAGE_BYTES;
+    for (let i = 0; i < length; i++) sources[at + i] = first + from + i;
+    if (page === undefined) return;
+    const bytes = new Uint8Array(page.words.buffer, page.words.byteOffset, PAGE_BYTES);
+    for (let i = 0; i < length; i++) {
+      if (isKnown(page.known, (from + i) >>> 2)) sources[at + i] = -1 - bytes[from + i]!;
+    }
+  }
+
+  /** Returns the place of a present page in the list of those in which bytes lie. */
+  #takeSlot(pageIndex: number): number {
+    let slot = this.#slotOf.get(pageIndex);
+    if (slot === undefined) {
+      slot = this.#slots.length;
+      if (slot >= SLOTS_MAX) throw damagedDelta();
+      this.#slots.push(pageIndex);
+      this.#slotOf.set(pageIndex, slot);
+    }
+    return slot;
+  }
+
+  #takeSources(): Int32Array {
+    return this.#spare.pop() ?? new Int32Array(PAGE_BYTES);
+  }
+
+  #set<Next extends Earlier>(pageIndex: number, next: Next): Next {
+    const last = this.#pages.get(pageIndex);
+    this.#wholePages += Number(next.kind === 'words') - Number(last?.kind === 'words');
+    this.#movedPages += Number(next.kind === 'moved') - Number(last?.kind === 'moved');
+    if (last?.kind === 'moved' && this.#spare.length < SPARE_MAX) this.#spare.push(last.sources);
+    this.#pages.set(pageIndex, next);
+    return next;
   }
 }
 
-/** Sets the bit of a word; returns false if it was already set. */
-function markKnown(known: Uint32Array, bits: number, word: number): boolean {
-  if (isKnown(known, bits, word)) return false;
-  known[bits + (word >>> 5)]! |= 1 << (word & 31);
-  return true;
+/** A page of which every word is known. */
+function wholePage(words: Uint32Array) {
+  return { kind: 'words' as const, words, known: new Uint32Array(KNOWN_WORDS).fill(0xffff_ffff) };
 }
 
-function isKnown(known: Uint32Array, bits: number, word: number): boolean {
-  return (known[bits + (word >>> 5)]! & (1 << (word & 31))) !== 0;
+function setWords(
+  page: { readonly words: Uint32Array; readonly known: Uint32Array },
+  start: number,
+  count: number,
+  words: Uint32Array,
+  from: number,
+): void {
+  for (let i = 0; i < count; i++) page.words[start + i] = words[from + i]!;
+  for (let word = start; word < start + count; word++) {
+    page.known[word >>> 5]! |= 1 << (word & 31);
+  }
+}
+
+function setSources(sources: Int32Array, word: number, value: number): void {
+  for (let byte = 0; byte < 4; byte++)
+    sources[4 * word + byte] = -1 - ((value >>> (8 * byte)) & 0xff);
+}
+
+function isKnown(known: Uint32Array, word: number): boolean {
+  return (known[word >>> 5]! & (1 << (word & 31))) !== 0;
 }

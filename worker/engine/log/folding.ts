@@ -12,7 +12,7 @@
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { CommitLog } from './commit-log.ts';
-import type { EarlierPages } from './earlier-pages.ts';
+import type { EarlierPages, MovedGroup } from './earlier-pages.ts';
 import { type LogPosition, timelineStart } from './log-position.ts';
 import {
   ANNOTATED,
@@ -53,6 +53,8 @@ const PART_BYTES = 1 << 20;
 export interface FoldingParts {
   readonly writer: RecordWriter;
   readonly earlierPages: (pageCount: number) => EarlierPages;
+  /** Encodes an entry for pages whose bytes moved. */
+  readonly encodeEarlier: (moved: MovedGroup) => Uint8Array;
   readonly annotationIn: (bytes: Uint8Array, record: Record) => Uint8Array | null;
   readonly markerBody: (bytes: Uint8Array, record: Record) => MarkerBody;
 }
@@ -218,6 +220,11 @@ interface Ended {
   readonly marker: MarkerBody | null;
 }
 
+interface UnreadRecord {
+  readonly record: Record;
+  readonly bytes: Uint8Array;
+}
+
 /** A folded segment while it is being written. */
 class Fold {
   readonly sources: readonly Known[];
@@ -234,6 +241,9 @@ class Fold {
   /** The end of the records in the folded segment. */
   #end: LogPosition;
   #pages: EarlierPages | null = null;
+  /** Records since then, in order, that are not collected in `#pages` yet. */
+  #unread: UnreadRecord[] = [];
+  #unreadBytes = 0;
   #last: Ended | null = null;
   #previous: Record | null = null;
   #isReplaced = false;
@@ -341,8 +351,9 @@ class Fold {
     this.#previous = record;
     const isMarker = (record.flags & MARKER) !== 0;
     if (!isMarker) {
-      this.#pages ??= this.#parts.earlierPages(record.pageCountBefore);
-      this.#pages.add(bytes, record);
+      this.#unread.push({ record, bytes: bytes.slice() });
+      this.#unreadBytes += bytes.length;
+      if (this.#unreadBytes >= PART_BYTES) this.#collect();
     }
     if ((record.flags & CONTINUES) !== 0) return;
     this.#last = {
@@ -354,6 +365,17 @@ class Fold {
 
   get #isFull(): boolean {
     return (this.#pages?.heldBytes ?? 0) >= PART_BYTES;
+  }
+
+  /** Collects the records read since the last time, the newest first. */
+  #collect(): void {
+    if (this.#unread.length === 0) return;
+    const pages = this.#parts.earlierPages(this.#unread.at(-1)!.record.pageCount);
+    for (const { bytes, record } of this.#unread.reverse()) pages.addOlder(bytes, record);
+    if (this.#pages !== null) pages.addOlderPages(this.#pages);
+    this.#pages = pages;
+    this.#unread = [];
+    this.#unreadBytes = 0;
   }
 
   /** True if the commit `last`, which is followed by the record `next`, must be kept. */
@@ -393,14 +415,15 @@ class Fold {
     this.#parts.writer.begin();
     const flags = (record.flags & ~(RESTORE | PROMOTE | ANNOTATED)) | CONTINUES;
     this.#writePages({ ...record, flags });
-    this.#pages!.dropWords();
+    this.#pages = null;
   }
 
   #writePages(record: Record): void {
+    this.#collect();
     const pages = this.#pages!;
-    pages.eachPage((pageIndex, isFresh, eachOld) =>
-      this.#parts.writer.addOld(pageIndex, isFresh, eachOld),
-    );
+    const { writer, encodeEarlier } = this.#parts;
+    pages.eachPage((pageIndex, isFresh, eachOld) => writer.addOld(pageIndex, isFresh, eachOld));
+    pages.eachMoved((moved) => writer.addEntry(encodeEarlier(moved)));
     this.#write({ ...record, pageCountBefore: pages.pageCount });
   }
 

@@ -134,11 +134,20 @@ function readSegment(
 
 function describe(record: Record, bytes: Uint8Array, offset: number): ReportedRecord {
   const { flags, sequence, timeMs, length } = record;
-  const pages = entriesOf(bytes, record).length;
+  const entries = entriesOf(bytes, record);
+  const pages = entries.reduce((sum, entry) => sum + pagesOf(entry), 0);
   const annotation = annotationIn(bytes, record);
   const by = annotation && authorIn(annotation);
   const facts = { offset, kind: kindOf(flags), sequence, timeMs, sizeBytes: length, pages };
   return { ...facts, ...(by && { by }) };
+}
+
+/** Number of pages that an entry changes. */
+function pagesOf(entry: ReturnType<typeof entriesOf>[number]): number {
+  if (entry.kind === 'page') return 1;
+  return entry.isOnlyOld
+    ? entry.pages.filter(({ oldAt }) => oldAt >= 0).length
+    : entry.pages.length;
 }
 
 function kindOf(flags: number): ReportedRecord['kind'] {

@@ -11,7 +11,7 @@ import { type DatabaseFile, type Flushing, isDiskFull } from '../file/file.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
-import type { EarlierPages } from './earlier-pages.ts';
+import type { EarlierPages, ReadPage } from './earlier-pages.ts';
 import type { MainFile } from './main-file.ts';
 import { PAGE_BYTES } from './pages.ts';
 import { PastStates } from './past-states.ts';
@@ -171,6 +171,9 @@ export class PageStore implements DatabaseFile {
 
   // ---- Called by the rest of the log.
 
+  /** Reads a page of the running transaction. */
+  readonly readPage: ReadPage = (pageIndex, target) => this.#transaction.read(pageIndex, target);
+
   /** Commits the transaction that `isHeld` collected, with these flags. */
   releaseAs(flags: number): void {
     this.#isHeld = false;
@@ -302,7 +305,9 @@ export class PageStore implements DatabaseFile {
     if (!this.#canRotate) return;
     yield* this.#log.flush();
     yield* this.committed.endCheckpoint();
-    if (this.#canRotate && this.#log.active.isFlushed) this.#log.rotate();
+    if (!this.#canRotate || !this.#log.active.isFlushed) return;
+    this.#log.rotate();
+    this.committed.beginSegment();
   }
 
   get #canRotate(): boolean {

@@ -8,7 +8,7 @@
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { DatabaseFile } from '../file/file.ts';
-import type { EarlierPages } from './earlier-pages.ts';
+import type { EarlierPages, ReadPage } from './earlier-pages.ts';
 import type { KeptPages } from './kept-pages.ts';
 import type { PageLayer } from './page-layer.ts';
 import { type EachPage, PAGE_BYTES } from './pages.ts';
@@ -99,6 +99,11 @@ export class PastState implements DatabaseFile, UndonePages, PageLayer {
   }
 
   // ---- Called while records are undone.
+
+  /** Reads a page as the records undone so far have left it. */
+  readonly readPage: ReadPage = (pageIndex, target) => {
+    target.set(this.#kept.get(pageIndex) ?? this.#readPresent(pageIndex));
+  };
 
   get pageCount(): number {
     return this.#pageCount;

@@ -8,11 +8,14 @@ import {
   MARKER,
   markerBody,
   PART_BYTES,
+  type PageEntry,
   parseHeader,
   RECORD_HEADER_BYTES,
   RESTORE,
   RecordWriter,
 } from './record.ts';
+
+const pageEntriesOf = (...read: Parameters<typeof entriesOf>) => entriesOf(...read) as PageEntry[];
 
 const CHECKSUM = new Checksum(77);
 const HEADER = {
@@ -47,7 +50,7 @@ const NEW = page((i) => (i > 1000 && i < 1040 ? 255 - (i % 7) : i % 251));
 test('[LOG2] a record contains the changes, and redo and undo convert one page into the other', () => {
   const bytes = recordOf(OLD, NEW);
   expect(bytes.length).toBeLessThan(RECORD_HEADER_BYTES + 150);
-  const [entry] = entriesOf(bytes, parseHeader(bytes)!);
+  const [entry] = pageEntriesOf(bytes, parseHeader(bytes)!);
   const work = OLD.slice();
   entry!.redo(wordsOf(work));
   expect(isSame(work, NEW)).toBe(true);
@@ -58,7 +61,7 @@ test('[LOG2] a record contains the changes, and redo and undo convert one page i
 test('[LOG2] redo repairs a page that is half old, half new', () => {
   const torn = page((i) => (i < 1020 ? NEW : OLD)[i]!);
   const bytes = recordOf(OLD, NEW);
-  entriesOf(bytes, parseHeader(bytes)!)[0]!.redo(wordsOf(torn));
+  pageEntriesOf(bytes, parseHeader(bytes)!)[0]!.redo(wordsOf(torn));
   expect(isSame(torn, NEW)).toBe(true);
 });
 
@@ -67,8 +70,8 @@ test('[LOG2] a page that appears or vanishes is one range over a page of zeros',
   const gone = recordOf(OLD, null);
   const oneRange = RECORD_HEADER_BYTES + 12 + 4 + PAGE_BYTES;
   expect([fresh.length, gone.length]).toEqual([oneRange, oneRange]);
-  const [appears] = entriesOf(fresh, parseHeader(fresh)!);
-  const [vanishes] = entriesOf(gone, parseHeader(gone)!);
+  const [appears] = pageEntriesOf(fresh, parseHeader(fresh)!);
+  const [vanishes] = pageEntriesOf(gone, parseHeader(gone)!);
   const work = new Uint8Array(PAGE_BYTES);
   appears!.redo(wordsOf(work));
   expect(isSame(work, NEW)).toBe(true);
@@ -80,7 +83,7 @@ test('[LOG2] a page that appears or vanishes is one range over a page of zeros',
 
 test('[LOG2] a page that did not change leaves no entry', () => {
   const bytes = recordOf(OLD, OLD.slice());
-  expect(entriesOf(bytes, parseHeader(bytes)!)).toEqual([]);
+  expect(pageEntriesOf(bytes, parseHeader(bytes)!)).toEqual([]);
 });
 
 test('[LOG3] the header reads back as it was written', () => {
@@ -131,7 +134,7 @@ test('[LOG2] a page of zeros that appears or vanishes is an entry without ranges
     [zeros, null, 1 << 17],
   ] as const) {
     const bytes = recordOf(before, after);
-    const [entry, ...others] = entriesOf(bytes, parseHeader(bytes)!);
+    const [entry, ...others] = pageEntriesOf(bytes, parseHeader(bytes)!);
     expect(new DataView(bytes.buffer).getUint32(RECORD_HEADER_BYTES + 8, true)).toBe(info);
     expect(others).toEqual([]);
     expect([entry!.isFresh, entry!.isGone]).toEqual([before === null, after === null]);
@@ -172,7 +175,7 @@ test('[LOG2] a record of many pages has all of them, as changes or as whole imag
   expect(bytes.length).toBeGreaterThan(PART_BYTES);
   const record = parseHeader(bytes)!;
   expect(isIntact(bytes, record, CHECKSUM)).toBe(true);
-  const entries = entriesOf(bytes, record);
+  const entries = pageEntriesOf(bytes, record);
   expect(entries.map(({ pageIndex }) => pageIndex)).toEqual(
     Array.from({ length: count }, (_, i) => i),
   );
@@ -209,7 +212,7 @@ test('[LOG2] a page that fills the buffer of the writer to its last byte is whol
     else writer.addChange({ pageIndex: 2, before: OLD, after: other }, CHECKSUM);
     const { bytes } = writer.finish(HEADER, CHECKSUM);
     expect(bytes.length).toBe((1 << 16) + 8);
-    const entries = entriesOf(bytes, parseHeader(bytes)!);
+    const entries = pageEntriesOf(bytes, parseHeader(bytes)!);
     expect(entries).toHaveLength(8);
     const work = OLD.slice();
     entries.at(-1)!.redo(wordsOf(work));
@@ -234,7 +237,7 @@ test('[LOG2] entries follow one another without gaps, whatever they are', () => 
       writer.addChange({ pageIndex, before, after }, CHECKSUM);
     }
     const { bytes } = writer.finish(HEADER, CHECKSUM);
-    const entries = entriesOf(bytes, parseHeader(bytes)!);
+    const entries = pageEntriesOf(bytes, parseHeader(bytes)!);
     expect(entries.map(({ pageIndex, isFresh, isGone }) => [pageIndex, isFresh, isGone])).toEqual(
       changes.slice(-count).map(([before, after], i) => [i, before === null, after === null]),
     );
@@ -244,7 +247,7 @@ test('[LOG2] entries follow one another without gaps, whatever they are', () => 
 test('[LOG6] only an entry with the whole new page has an image', () => {
   const entryOf = (before: Uint8Array | null, after: Uint8Array | null) => {
     const bytes = recordOf(before, after);
-    const [entry] = entriesOf(bytes, parseHeader(bytes)!);
+    const [entry] = pageEntriesOf(bytes, parseHeader(bytes)!);
     return { bytes, word: entry!.imageWord };
   };
   const other = page((i) => (i % 251) ^ 0xff);
@@ -292,7 +295,7 @@ test('[LOG11] a marker has two numbers and no pages', () => {
   window.set(bytes, 64);
   const read = window.subarray(64);
   expect(markerBody(read, parseHeader(read)!)).toEqual({ sequence: 2 ** 33 + 1, sum: 2 ** 52 + 3 });
-  expect(entriesOf(read, parseHeader(read)!)).toEqual([]);
+  expect(pageEntriesOf(read, parseHeader(read)!)).toEqual([]);
 });
 
 test('[LOG22] a page that is replaced is one range, and redo and undo are exact where words are the same', () => {
@@ -306,7 +309,7 @@ test('[LOG22] a page that is replaced is one range, and redo and undo are exact 
     const bytes = recordOf(before, after);
     const copies = before === null || after === null ? 1 : 2;
     expect(bytes.length).toBe(RECORD_HEADER_BYTES + 16 + copies * PAGE_BYTES);
-    const [entry] = entriesOf(bytes, parseHeader(bytes)!);
+    const [entry] = pageEntriesOf(bytes, parseHeader(bytes)!);
     const work = before?.slice() ?? new Uint8Array(PAGE_BYTES);
     if (after !== null) {
       entry!.redo(wordsOf(work));

@@ -7,7 +7,9 @@
 // Numbers are little-endian, the byte order of every engine that runs WebAssembly. Records are encoded into a buffer
 // and decoded from one; reading and writing files is the caller's work.
 
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import { type Checksum, wordsOf } from './checksum.ts';
+import { DELTA, DeltaEntry } from './page-delta.ts';
 import { PAGE_BYTES, PAGE_WORDS } from './pages.ts';
 
 /** Offsets of the fields of a record's header, in bytes. */
@@ -136,22 +138,25 @@ export class RecordWriter {
     return this.#end >= PART_BYTES;
   }
 
-  /** Adds the entry of a page, or nothing if the page does not change. */
-  addChange(change: PageChange, checksum: Checksum): void {
+  /**
+   * Adds the entry of a page, or nothing if the page does not change. Returns true if the entry holds the whole new page,
+   * so that nothing else is needed to redo it.
+   */
+  addChange(change: PageChange, checksum: Checksum): boolean {
     this.#reserve(ENTRY_BYTES_MAX + 8);
     const { pageIndex } = change;
     const before = change.before === null ? null : wordsOf(change.before);
     const after = change.after === null ? null : wordsOf(change.after);
     const start = this.#end >> 2;
-    const rangeCount = looksReplaced(before ?? ZERO_WORDS, after ?? ZERO_WORDS)
-      ? this.#addWhole(before, after)
-      : this.#addRanges(before, after);
+    const isReplaced = looksReplaced(before ?? ZERO_WORDS, after ?? ZERO_WORDS);
+    const rangeCount = isReplaced ? this.#addWhole(before, after) : this.#addRanges(before, after);
     const isFresh = before === null;
     const isGone = after === null;
-    if (rangeCount === 0 && !isFresh && !isGone) return;
+    if (rangeCount === 0 && !isFresh && !isGone) return false;
     this.#words[start] = pageIndex;
     this.#words[start + 1] = isGone ? 0 : checksum.ofPage(after, pageIndex);
     this.#words[start + 2] = rangeCount | (isFresh ? FRESH : 0) | (isGone ? GONE : 0);
+    return !isGone && (isReplaced || isFresh);
   }
 
   /**
@@ -179,6 +184,13 @@ export class RecordWriter {
     this.#bytes.set(after, at);
     this.#end = at + PAGE_BYTES;
     return at;
+  }
+
+  /** Adds a whole entry, as the differences of pages are encoded. */
+  addEntry(bytes: Uint8Array): void {
+    this.#reserve((bytes.length & ~7) + 16);
+    this.#bytes.set(bytes, this.#end);
+    this.#end += bytes.length;
   }
 
   /** Adds only the old words of a page, for a folded record. `isFresh` says that the page did not exist. */
@@ -281,6 +293,37 @@ export class RecordWriter {
     this.#halves = new Uint16Array(buffer);
     this.#doubles = new Float64Array(buffer);
   }
+}
+
+/**
+ * True if so many of 32 sampled words differ, or if there is only one side. A word that is typed into a text shifts all
+ * bytes behind it.
+ */
+export function differsMuch({ before, after }: PageChange, samples = 2): boolean {
+  if (before === null || after === null) return true;
+  const [one, other] = [wordsOf(before), wordsOf(after)];
+  let differing = 0;
+  for (let i = SAMPLE_WORDS - 1; i < PAGE_WORDS; i += SAMPLE_WORDS) {
+    if (one[i] !== other[i] && ++differing === samples) return true;
+  }
+  return false;
+}
+
+/** Returns the length of the entry that `addChange` adds, in bytes. */
+export function rangeBytes(change: PageChange): number {
+  const before = change.before === null ? ZERO_WORDS : wordsOf(change.before);
+  const after = change.after === null ? ZERO_WORDS : wordsOf(change.after);
+  const sides = Number(change.before !== null) + Number(change.after !== null);
+  const head = ENTRY_HEADER_BYTES + RANGE_HEADER_BYTES;
+  if (looksReplaced(before, after)) return head + sides * PAGE_BYTES;
+  let bytes = ENTRY_HEADER_BYTES;
+  for (let i = nextDifference(before, after, 0); i < PAGE_WORDS; ) {
+    const start = i;
+    while (i < PAGE_WORDS && before[i] !== after[i]) i++;
+    bytes += RANGE_HEADER_BYTES + sides * 4 * (i - start);
+    i = nextDifference(before, after, i);
+  }
+  return bytes;
 }
 
 /** Finds the first word, from `from` on, in which two pages differ; returns `PAGE_WORDS` if there is none. */
@@ -394,6 +437,7 @@ export type EachRange = (start: number, count: number, words: Uint32Array, from:
 
 /** The entry of one page in the bytes of a record. */
 export class PageEntry {
+  readonly kind = 'page';
   readonly pageIndex: number;
   /** Checksum of the page after the transaction; meaningless if the page is gone. */
   readonly newSum: number;
@@ -458,6 +502,9 @@ export class PageEntry {
       const start = words[at]! & 0xffff;
       const count = words[at]! >>> 16;
       at++;
+      if (!(start + count <= PAGE_WORDS && at + count * copies <= words.length)) {
+        throw storageError('CORRUPT', 'history: a record of the log has an impossible range.');
+      }
       const from = side === 'new' && copies === 2 ? at + count : at;
       if (use !== null) use(start, count, words, from);
       at += count * copies;
@@ -466,17 +513,23 @@ export class PageEntry {
   }
 }
 
-/** Returns the page entries of a record, in order. */
-export function entriesOf(bytes: Uint8Array, record: Record): PageEntry[] {
-  const entries: PageEntry[] = [];
+/** Returns the entries of a record, in order. @throws CORRUPT */
+export function entriesOf(bytes: Uint8Array, record: Record): (PageEntry | DeltaEntry)[] {
+  const entries: (PageEntry | DeltaEntry)[] = [];
   if ((record.flags & MARKER) !== 0) return entries;
   const words = wordsOf(bytes);
   let at = bodyStart(bytes, record) >> 2;
   const end = record.length >> 2;
   while (end - at >= ENTRY_HEADER_BYTES / 4) {
-    const entry = new PageEntry(words, at, (record.flags & FOLDED) !== 0);
-    entries.push(entry);
-    at = entry.end();
+    if ((words[at + 2]! & DELTA) !== 0) {
+      const entry = new DeltaEntry(bytes, at);
+      entries.push(entry);
+      at = entry.end;
+    } else {
+      const entry = new PageEntry(words, at, (record.flags & FOLDED) !== 0);
+      entries.push(entry);
+      at = entry.end();
+    }
   }
   return entries;
 }

@@ -1,14 +1,16 @@
 // Redo: applies the records after the last checkpoint when an object is opened.
 //
 // Invariants: pages that may be torn in the main file are rebuilt from the log and verified against
-// the checksums in their last record; nothing is written. The overlay refers only to the newest
+// the checksums in their last record; nothing is written. Bytes are copied from one page to another only if
+// the log has held that page whole, since a page of the main file may be torn or newer than the record. The overlay refers only to the newest
 // segment, because the main file contains everything before a segment once that segment begins.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
 import { type Checksum, wordsOf } from './checksum.ts';
+import { damagedDelta } from './delta.ts';
+import type { DeltaEntry } from './page-delta.ts';
 import { corruptPage, type Overlay, PAGE_BYTES, readImage } from './pages.ts';
-
 import { entriesOf, type PageEntry, type Record } from './record.ts';
 
 export class Redo {
@@ -20,6 +22,8 @@ export class Redo {
   readonly #main: SyncFile;
   readonly #checksum: Checksum;
   readonly #sums = new Map<number, number>();
+  /** The pages of the overlay whose bytes are exact at each record since the log has held them whole. */
+  readonly exact = new Set<number>();
   /** The segment being replayed. */
   #segment: SyncFile;
 
@@ -36,17 +40,23 @@ export class Redo {
   beginSegment(segment: SyncFile): void {
     this.#segment = segment;
     this.overlay.clear();
+    this.exact.clear();
   }
 
   /** Applies a record at `offset` of the segment. */
   apply(bytes: Uint8Array, record: Record, offset: number): void {
-    for (const entry of entriesOf(bytes, record)) this.#applyEntry(entry, offset);
+    for (const entry of entriesOf(bytes, record)) {
+      if (entry.kind === 'delta') this.#applyDelta(entry);
+      else this.#applyEntry(entry, offset);
+    }
   }
 
   /** Ends a transaction: pages at or beyond its page count do not exist. */
   settle(pageCount: number): void {
     for (const pageIndex of this.overlay.keys()) {
-      if (pageIndex >= pageCount) this.overlay.delete(pageIndex);
+      if (pageIndex < pageCount) continue;
+      this.overlay.delete(pageIndex);
+      this.exact.delete(pageIndex);
     }
     this.pageCount = pageCount;
     this.pageCountMost = Math.max(this.pageCountMost, pageCount);
@@ -75,10 +85,12 @@ export class Redo {
     const { pageIndex, newSum } = entry;
     if (entry.isGone) {
       this.overlay.delete(pageIndex);
+      this.exact.delete(pageIndex);
       return;
     }
     this.#sums.set(pageIndex, newSum);
     const word = entry.imageWord;
+    if (word >= 0 || entry.isFresh) this.exact.add(pageIndex);
     if (word >= 0) {
       this.overlay.set(pageIndex, { offset: recordOffset + word * 4, sum: newSum });
       return;
@@ -86,6 +98,26 @@ export class Redo {
     const page = entry.isFresh ? new Uint8Array(PAGE_BYTES) : this.#page(pageIndex);
     this.overlay.set(pageIndex, page);
     entry.redo(wordsOf(page));
+  }
+
+  #applyDelta(entry: DeltaEntry): void {
+    const old = new Map<number, Uint8Array>();
+    const readOld = (pageIndex: number) => {
+      if (!this.exact.has(pageIndex)) throw damagedDelta();
+      const page = old.get(pageIndex) ?? this.#page(pageIndex);
+      old.set(pageIndex, page);
+      return page;
+    };
+    entry.redo(readOld, (pageIndex, page, newSum) => {
+      this.#sums.set(pageIndex, newSum);
+      this.overlay.set(pageIndex, page);
+      this.exact.add(pageIndex);
+    });
+    for (const { pageIndex, newAt } of entry.pages) {
+      if (newAt >= 0) continue;
+      this.overlay.delete(pageIndex);
+      this.exact.delete(pageIndex);
+    }
   }
 
   #page(pageIndex: number): Uint8Array {

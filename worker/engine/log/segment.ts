@@ -10,7 +10,7 @@ import { assert } from '../../../src/shared/contract/invariant.ts';
 import { isDiskFull, type SyncFile, WINDOW_BYTES, WindowReader } from '../file/file.ts';
 
 import { ANNOTATION_BYTES_MAX } from './annotation.ts';
-import { type Checksum, FORMAT_VERSION, wordsOf } from './checksum.ts';
+import { type Checksum, wordsOf } from './checksum.ts';
 import type { LogPosition } from './log-position.ts';
 import { PAGE_BYTES } from './pages.ts';
 
@@ -40,6 +40,8 @@ const HEADER = {
   end: 64,
 } as const;
 const SEGMENT_MAGIC = 0x434c5347;
+/** The version of the header's layout. The version of the records is that of the object, in the checkpoint file. */
+const SEGMENT_VERSION = 3;
 
 /** Size of the header with its index; the first record begins here. */
 export const SEGMENT_HEADER_BYTES = 4096;
@@ -554,7 +556,7 @@ function headerBytes(
   const header = new Uint8Array(SEGMENT_HEADER_BYTES);
   const view = new DataView(header.buffer);
   view.setUint32(HEADER.magic, SEGMENT_MAGIC, true);
-  view.setUint32(HEADER.version, FORMAT_VERSION, true);
+  view.setUint32(HEADER.version, SEGMENT_VERSION, true);
   view.setUint32(HEADER.number, number, true);
   view.setUint32(HEADER.pageBytes, PAGE_BYTES, true);
   view.setFloat64(HEADER.baseSequence, base.sequence, true);
@@ -575,7 +577,7 @@ function parseBase(
 ): LogPosition | null {
   const view = new DataView(header.buffer);
   if (view.getUint32(HEADER.magic, true) !== SEGMENT_MAGIC) return null;
-  if (view.getUint32(HEADER.version, true) !== FORMAT_VERSION) return null;
+  if (view.getUint32(HEADER.version, true) !== SEGMENT_VERSION) return null;
   if (view.getUint32(HEADER.number, true) !== number) return null;
   if (view.getFloat64(HEADER.sum, true) !== headerSum(header, checksum)) return null;
   return {

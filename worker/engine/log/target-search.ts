@@ -15,8 +15,6 @@ import { damagedSegment, positionAfter, type Segment } from './segment.ts';
 export interface Place {
   readonly segment: number;
   readonly position: LogPosition;
-  /** The checksums at the beginning of the later segments that were read. */
-  readonly bases: ReadonlyMap<number, number>;
 }
 
 /**
@@ -26,7 +24,7 @@ export interface Place {
  *   another commit has the sequence now, CORRUPT if the history is damaged.
  */
 export async function findTarget(target: PendingRestore, log: CommitLog): Promise<Place> {
-  const { number, end, isNamed, bases } = await findSegment(target, log);
+  const { number, end, isNamed } = await findSegment(target, log);
   return log.withSegment(number, (segment) => {
     if (segment === null || segment.base.sequence > target.sequence) throw prunedHistory();
     const kept = readKept(segment, target, end);
@@ -38,7 +36,7 @@ export async function findTarget(target: PendingRestore, log: CommitLog): Promis
         'The commit of that bookmark was never flushed and is not part of the history.',
       );
     }
-    return { segment: number, position: kept.position, bases };
+    return { segment: number, position: kept.position };
   });
 }
 
@@ -68,7 +66,6 @@ interface Found {
   readonly end: LogPosition;
   /** True if the bookmark names a marker at the beginning of this segment or of a later one. */
   readonly isNamed: boolean;
-  readonly bases: ReadonlyMap<number, number>;
 }
 
 /** Finds the segment with the target's commit, or the segment that begins with its state. */
@@ -76,7 +73,6 @@ async function findSegment(target: PendingRestore, log: CommitLog): Promise<Foun
   let number = log.active.number;
   let end = log.position;
   let isNamed = false;
-  const bases = new Map<number, number>();
   const { sealed } = log;
   for (; sealed.spans.of(number).first > sealed.oldest; number = sealed.spans.before(number)) {
     const found = await log.withSegment(number, (segment) => {
@@ -93,9 +89,8 @@ async function findSegment(target: PendingRestore, log: CommitLog): Promise<Foun
     )
       break;
     end = found.base;
-    bases.set(number, end.sum);
   }
-  return { number, end, isNamed, bases };
+  return { number, end, isNamed };
 }
 
 interface Kept {

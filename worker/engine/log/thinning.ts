@@ -8,12 +8,14 @@ import { isDiskFull } from '../file/file.ts';
 import type { CommitLog } from './commit-log.ts';
 import { EarlierPages } from './earlier-pages.ts';
 import type { Folding, FoldingParts, ThinningBounds } from './folding.ts';
+import { encodeEarlier } from './page-delta.ts';
 import { annotationIn, markerBody, RecordWriter } from './record.ts';
 
 // One writer for all objects: every use ends within one turn of the event loop.
 const FOLDING_PARTS: FoldingParts = {
   writer: new RecordWriter(),
   earlierPages: (pageCount) => new EarlierPages(pageCount),
+  encodeEarlier: ({ pages, sourcePages }) => encodeEarlier(pages, sourcePages),
   annotationIn,
   markerBody,
 };

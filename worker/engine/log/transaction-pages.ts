@@ -10,8 +10,9 @@ import { type Checksum, wordsOf } from './checksum.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
 import type { MainFile } from './main-file.ts';
+import { MovedPages } from './moved-pages.ts';
 import { COUNTER_WORDS, type EachPage, type LoggedImage, PAGE_BYTES, PAGE_WORDS } from './pages.ts';
-import { CONTINUES, nextDifference, RecordWriter } from './record.ts';
+import { CONTINUES, differsMuch, nextDifference, type PageChange, RecordWriter } from './record.ts';
 
 import { Slab } from './slab.ts';
 
@@ -66,6 +67,12 @@ export class TransactionPages {
   #direct = 0;
   #copies = 0;
   #wroteDirect = false;
+  /** Pages that the records of this transaction hold whole. */
+  #held: number[] = [];
+  /** Collects pages whose bytes moved; null before the first transaction of which much differs. */
+  #movedPages: MovedPages | null = null;
+  /** Pages that the records of this transaction hold as differences. */
+  #moved: number[] = [];
   /** Replaced pages whose memory is reused, because allocating a page takes longer than copying it. */
   readonly #spare: Uint8Array[] = [];
   /** Number of database pages in the running transaction. */
@@ -202,13 +209,26 @@ export class TransactionPages {
       pageCountBefore: this.#committed.pageCount,
       pageCount: this.#pageCount,
     };
-    const add = (pageIndex: number, after: Uint8Array | null) => {
+    this.#held = [];
+    this.#moved = [];
+    const addAlone = (change: PageChange) => {
       if (writer.isFull) {
         this.#log.append(writer, { ...header, flags: CONTINUES });
         writer.begin(annotation);
       }
+      if (writer.addChange(change, this.#checksum)) this.#held.push(change.pageIndex);
+    };
+    let moved: MovedPages | null = null;
+    const writeMoved = () => {
+      const written = moved?.write(writer, addAlone) ?? [];
+      this.#moved.push(...written);
+    };
+    const add = (pageIndex: number, after: Uint8Array | null) => {
       const change = { pageIndex, before: this.#readLogged(pageIndex), after };
-      writer.addChange(change, this.#checksum);
+      if (!this.#committed.mayHoldDeltas || !differsMuch(change)) return addAlone(change);
+      moved ??= this.#beginMovedPages();
+      if (!moved.collect(change)) addAlone(change);
+      else if (moved.isFull) writeMoved();
     };
     const first = this.#pages.get(0);
     const isCounted = first?.kind === 'memory' && this.#isCountedOnly(first.bytes);
@@ -216,10 +236,12 @@ export class TransactionPages {
     for (const [pageIndex, page] of this.#pages) {
       if (page.kind === 'memory' && !(isCounted && page === first)) add(pageIndex, page.bytes);
     }
+    writeMoved();
     const isEmpty = writer.isEmpty && !this.#log.hasOpenParts;
     if (flags === 0 && isEmpty && this.#pageCount <= this.#committed.pageCount) return false;
     if (isCounted) add(0, first.bytes);
     for (let i = this.#pageCount; i < this.#committed.pageCount; i++) add(i, null);
+    writeMoved();
     this.#log.append(writer, { ...header, flags });
     return true;
   }
@@ -243,6 +265,10 @@ export class TransactionPages {
       if (replaced !== null && this.#spare.length < SPARE_MAX) this.#spare.push(replaced);
     }
     this.#committed.settle(this.#pageCount, this.hasDirect);
+    for (const pageIndex of this.#held) this.#committed.becomeExact(pageIndex, false);
+    for (const pageIndex of this.#moved) this.#committed.becomeExact(pageIndex, true);
+    this.#held = [];
+    this.#moved = [];
     this.#wroteDirect = false;
     this.#clear();
   }
@@ -354,6 +380,17 @@ export class TransactionPages {
     else if (pageIndex < this.#committed.pageCount) this.#committed.read(pageIndex, before);
     else return null;
     return before;
+  }
+
+  /** Begins to collect the pages of this transaction whose bytes moved. */
+  #beginMovedPages(): MovedPages {
+    this.#movedPages ??= new MovedPages(
+      this.#committed,
+      this.#checksum,
+      (pageIndex) => pageIndex < this.#visiblePages && !this.#pages.has(pageIndex),
+    );
+    this.#movedPages.begin();
+    return this.#movedPages;
   }
 
   /** True if these bytes of the first page differ from what the log has in the count of commits alone. */

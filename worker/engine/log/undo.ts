@@ -1,28 +1,32 @@
-// Undo: reads the records after a position, and collects the old words that take the pages back to that state. A
+// Undo: reads the records after a position, from the newest on, and collects what takes the pages back to that state. A
 // restore commits the result; a past state keeps it in memory.
 //
-// Invariant: every record is verified before it is used, and the chain of checksums is verified to its end before the
-// last words are applied.
+// Invariant: every record is verified before it is used, and the chain of checksums is verified from the position to the
+// end of the log before the last pages are applied.
 
 import type { CommitLog } from './commit-log.ts';
-import { EarlierPages } from './earlier-pages.ts';
+import { EarlierPages, type ReadPage } from './earlier-pages.ts';
 import type { LogPosition } from './log-position.ts';
-import { damagedSegment, type FoundRecord, type Segment } from './segment.ts';
+import type { Record } from './record.ts';
+import { damagedSegment, type Segment } from './segment.ts';
+import { Slab } from './slab.ts';
 import { type Place, prunedHistory } from './target-search.ts';
 
 /** Maximum bytes of earlier pages that are collected in memory before they are applied. */
 export const UNDO_BYTES = 32 << 20;
 
-/** The pages to which earlier words are applied. */
+/** The pages to which earlier ones are applied. */
 export interface UndonePages {
   readonly pageCount: number;
+  /** Reads a page as it is now. */
+  readonly readPage: ReadPage;
   /** Turns pages into the earlier ones; more calls may follow. */
   undo(earlier: EarlierPages): void;
 }
 
 /**
- * Collects the words that undo every record between the place and the present end of the log; the caller applies them.
- * If they exceed `undoBytes`, those collected so far are applied to `pages` first.
+ * Collects what undoes every record between the place and the present end of the log; the caller applies it. If it takes
+ * more than `undoBytes`, what is collected so far is applied to `pages` first.
  *
  * @throws BOOKMARK_UNAVAILABLE if a segment was pruned meanwhile, CORRUPT if the history is damaged
  */
@@ -32,47 +36,62 @@ export async function undoBackTo(
   pages: UndonePages,
   undoBytes: number,
 ): Promise<EarlierPages> {
-  const end = log.position;
-  const last = log.active.number;
   const earlier = new EarlierPages(pages.pageCount);
   const { spans } = log.sealed;
-  for (let number = place.segment; number <= last; number = spans.after(number)) {
-    const next = spans.after(number);
-    const known = number === last ? end.sum : place.bases.get(next);
-    const sum = known ?? (await baseSum(next, log));
-    await log.withSegment(number, (segment) => {
+  let end = log.position.sum;
+  for (let number = log.active.number; number >= place.segment; number = spans.before(number)) {
+    const isFirst = number === place.segment;
+    end = await log.withSegment(number, (segment) => {
       if (segment === null) throw prunedHistory();
-      const from = number === place.segment ? place.position : segment.base;
-      for (const { bytes, record } of recordsUntil(segment, from, sum)) {
-        earlier.add(bytes, record);
+      const from = isFirst ? place.position : segment.base;
+      for (const { bytes, record } of recordsBackFrom(segment, end, from)) {
+        earlier.addOlder(bytes, record);
         if (earlier.heldBytes < undoBytes) continue;
+        earlier.resolve(pages.readPage);
         pages.undo(earlier);
-        earlier.dropWords();
+        earlier.drop();
       }
+      return segment.base.sum;
     });
+    if (!isFirst) continue;
+    earlier.resolve(pages.readPage);
+    return earlier;
   }
-  return earlier;
+  throw prunedHistory(); // It was folded into another one meanwhile.
 }
 
-/** Reads the checksum at the beginning of a segment that was created meanwhile. */
-function baseSum(number: number, log: CommitLog): Promise<number> {
-  return log.withSegment(number, (segment) => {
-    if (segment === null) throw prunedHistory();
-    return segment.base.sum;
-  });
+interface ReadRecord {
+  readonly bytes: Uint8Array;
+  readonly record: Record;
 }
 
 /**
- * Reads the records from a position to the record with the checksum `end`, in order; parts of a dropped transaction may
- * follow that one. A record's bytes are valid until the next one is read. @throws CORRUPT if it is not found
+ * Reads the records from the one with the checksum `end` back to a position. Parts of a dropped transaction may follow
+ * the first one. Only the records between two entries of the segment's index are in memory at once.
+ *
+ * @throws CORRUPT if the chain of records between both is broken
  */
-function* recordsUntil(segment: Segment, from: LogPosition, end: number): Generator<FoundRecord> {
-  let { sum } = from;
-  if (sum === end) return;
-  for (const found of segment.records(from)) {
-    yield found;
-    sum = found.record.sum;
-    if (sum === end) return;
+function* recordsBackFrom(segment: Segment, end: number, from: LogPosition): Generator<ReadRecord> {
+  const later = segment.positions().filter(({ offset }) => offset > from.offset);
+  let last = end;
+  for (const start of [from, ...later].reverse()) {
+    const read = recordsUntil(segment, start, last);
+    // An entry of the index may lie behind the record.
+    if (read === null && start !== from) continue;
+    if (read === null) throw damagedSegment(segment.number);
+    yield* read.reverse();
+    last = start.sum;
   }
-  throw damagedSegment(segment.number);
+}
+
+/** Reads the records from a position to the one with the checksum `end`, in order; null if that one is not found. */
+function recordsUntil(segment: Segment, from: LogPosition, end: number): ReadRecord[] | null {
+  const slab = new Slab();
+  const read: ReadRecord[] = [];
+  if (from.sum === end) return read;
+  for (const { record, bytes } of segment.records(from)) {
+    read.push({ record, bytes: slab.copy(bytes) });
+    if (record.sum === end) return read;
+  }
+  return null;
 }

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AUTHORED_SEEDS } from '../plan.ts';
+import { AUTHORED_SEEDS, TYPED_SEEDS } from '../plan.ts';
 import type { Layer } from '../rounds.ts';
 import type { PutBack } from './defect.ts';
 import { writeDefective } from './defective-simulator.ts';
@@ -29,6 +29,30 @@ export const PUT_BACKS: readonly PutBack[] = [
     ],
   },
   ...TORN_TURNS,
+  {
+    name: 'differences refer to pages that a checkpoint has written since',
+    layer: 'objects',
+    seed: 3_000_000,
+    edits: [
+      {
+        file: 'worker/engine/log/committed-pages.ts',
+        from: '    this.#forgetExact();\n    try {',
+        to: '    try {',
+      },
+    ],
+  },
+  {
+    name: 'bytes that moved twice come back from where they moved first',
+    layer: 'objects',
+    seed: 3_000_001,
+    edits: [
+      {
+        file: 'worker/engine/log/earlier-pages.ts',
+        from: 'sources.set(page.sources.subarray(from, from + length), at);',
+        to: 'for (let i = 0; i < length; i++) sources[at + i] = this.#takeSlot(pageIndex) * PAGE_BYTES + from + i;',
+      },
+    ],
+  },
   {
     name: 'commits that were cut off come back, because a failed flush dropped the cut',
     layer: 'objects',
@@ -466,7 +490,7 @@ export const FIRST_OF_LAYERS: readonly PutBack[] = PUT_BACKS.filter(
 
 /** Returns other seeds to try, of the same kind of plan. */
 function seedsAfter(seed: number): number[] {
-  const first = seed < AUTHORED_SEEDS ? 1 : AUTHORED_SEEDS;
+  const first = [TYPED_SEEDS, AUTHORED_SEEDS, 1].find((begin) => begin <= seed)!;
   return Array.from({ length: 60 }, (_, i) => first + i);
 }
 
