@@ -194,7 +194,7 @@ export const ERROR_CODES = {
   FOLLOW_UNSUPPORTED: {
     class: 'Error',
     meaning:
-      'A followable class created something whose changes cannot be recorded, or read `ctx.caller` where the runtime cannot tell.',
+      'A followable class created something whose changes cannot be recorded, or read `ctx.caller` where the runtime, or a copy without `identity`, cannot tell.',
   },
   CALL_INTERRUPTED: {
     class: 'Error',

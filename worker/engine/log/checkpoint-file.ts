@@ -130,7 +130,8 @@ export class CheckpointFile {
    * object, which could not read them.
    */
   get mayHoldDeltas(): boolean {
-    return !this.#versions.includes(FORMAT_VERSION - 1);
+    const before = FORMAT_VERSION - 1;
+    return this.#versions[0] !== before && this.#versions[1] !== before;
   }
 
   get last(): Checkpoint {

@@ -19,15 +19,15 @@ import { differsMuch, type PageChange, type RecordWriter, rangeBytes } from './r
 
 /** A page that a redo does not know exactly is collected only if so many sampled words differ: the entry holds it whole. */
 const MOVED_SAMPLES_INEXACT = 4;
-/**
- * A page that a redo does not know exactly, and whose ranges take at least this, is worth holding whole: until the next
- * checkpoint, that need not be repeated.
- */
-const INVESTED_RANGE_BYTES = 1024;
 /** Pages that are collected before they are written: more would make a record longer than a part. */
 const PAGES_MAX = Math.min(128, DELTA_PAGES_MAX);
 /** Differences must be smaller than this part of the ranges, because reading them takes longer. */
 const GAIN_PART = 0.75;
+/**
+ * If the differences would be smaller than this part of the ranges, pages are held whole that a redo does not know
+ * exactly: until the next checkpoint, that need not be repeated.
+ */
+const INVESTED_PART = 0.25;
 /** After more attempts in vain than this, one more is left out, then two, and so on up to 31. */
 const VAIN_MIN = 3;
 const VAIN_MAX = 8;
@@ -98,17 +98,27 @@ export class MovedPages {
     const changes = this.#changes;
     if (changes.length === 0) return [];
     this.#changes = [];
-    const entry = mayHaveMoved(changes)
-      ? encodeDelta(changes, this.#checksum, () => this.#others())
-      : null;
-    const isVain = entry === null || entry.length >= GAIN_PART * worthOf(changes);
-    if (changes.some(({ before }) => before !== null)) this.#noteAttempt(isVain);
-    if (isVain) {
+    const entry = mayHaveMoved(changes) ? this.#encode(changes) : null;
+    if (changes.some(({ before }) => before !== null)) this.#noteAttempt(entry === null);
+    if (entry === null) {
       for (const change of changes) addAlone(change);
       return [];
     }
     writer.addEntry(entry);
     return changes.filter(({ after }) => after !== null).map(({ pageIndex }) => pageIndex);
+  }
+
+  /** Returns the entry of these pages if it is small enough, otherwise null. */
+  #encode(changes: readonly DeltaChange[]): Uint8Array | null {
+    const ranges = changes.reduce((bytes, change) => bytes + rangeBytes(change), 0);
+    const isInexact = changes.some(({ before, isExact }) => before !== null && !isExact);
+    if (isInexact) {
+      const known = changes.map((change) => ({ ...change, isExact: change.before !== null }));
+      const later = encodeDelta(known, this.#checksum);
+      if (later === null || later.length >= INVESTED_PART * ranges) return null;
+    }
+    const entry = encodeDelta(changes, this.#checksum, () => this.#others());
+    return isInexact || (entry !== null && entry.length < GAIN_PART * ranges) ? entry : null;
   }
 
   #copyOf(page: Uint8Array): Uint8Array {
@@ -142,15 +152,4 @@ function mayHaveMoved(changes: readonly DeltaChange[]): boolean {
     if (after !== null) next.push(after);
   }
   return old.length > 0 && next.length > 0 && haveCommonRun(old, next);
-}
-
-/** The bytes of the entries that these pages would have alone, and of what is gained later. */
-function worthOf(changes: readonly DeltaChange[]): number {
-  let bytes = 0;
-  for (const change of changes) {
-    const ranges = rangeBytes(change);
-    const isInvested = change.before !== null && change.after !== null && !change.isExact;
-    bytes += ranges + (isInvested && ranges >= INVESTED_RANGE_BYTES ? PAGE_BYTES : 0);
-  }
-  return bytes;
 }

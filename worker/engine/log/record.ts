@@ -296,15 +296,14 @@ export class RecordWriter {
 }
 
 /**
- * True if so many of 32 sampled words differ, or if there is only one side. A word that is typed into a text shifts all
+ * True if so many of 32 sampled bytes differ, or if there is only one side. A word that is typed into a text shifts all
  * bytes behind it.
  */
 export function differsMuch({ before, after }: PageChange, samples = 2): boolean {
   if (before === null || after === null) return true;
-  const [one, other] = [wordsOf(before), wordsOf(after)];
   let differing = 0;
-  for (let i = SAMPLE_WORDS - 1; i < PAGE_WORDS; i += SAMPLE_WORDS) {
-    if (one[i] !== other[i] && ++differing === samples) return true;
+  for (let i = SAMPLE_BYTES - 1; i < PAGE_BYTES; i += SAMPLE_BYTES) {
+    if (before[i] !== after[i] && ++differing === samples) return true;
   }
   return false;
 }
@@ -356,6 +355,7 @@ export function nextDifference(a: Uint32Array, b: Uint32Array, from: number): nu
  * the number of the next page, which stays when SQLite stores a new large value in the pages of the old one.
  */
 const SAMPLE_WORDS = 32;
+const SAMPLE_BYTES = 4 * SAMPLE_WORDS;
 
 /**
  * True if no sampled word is equal. Such a page usually holds a large value that was overwritten, so it is logged whole

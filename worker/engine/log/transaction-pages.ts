@@ -7,7 +7,7 @@
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import { assert } from '../../../src/shared/contract/invariant.ts';
 import { type Checksum, wordsOf } from './checksum.ts';
-import type { CommitLog } from './commit-log.ts';
+import type { Append, CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
 import type { MainFile } from './main-file.ts';
 import { MovedPages } from './moved-pages.ts';
@@ -30,6 +30,9 @@ const SPARE_MAX = 64;
 const writer = new RecordWriter();
 const before = new Uint8Array(PAGE_BYTES);
 const changedPage = new Uint8Array(PAGE_BYTES);
+
+/** The fields of all records of a transaction. */
+type RecordFacts = Omit<Append, 'flags'>;
 
 /**
  * The content that a page has after redoing the log so far, without the unwritten changes: an image in the log, a copy
@@ -209,26 +212,18 @@ export class TransactionPages {
       pageCountBefore: this.#committed.pageCount,
       pageCount: this.#pageCount,
     };
-    this.#held = [];
-    this.#moved = [];
-    const addAlone = (change: PageChange) => {
-      if (writer.isFull) {
-        this.#log.append(writer, { ...header, flags: CONTINUES });
-        writer.begin(annotation);
-      }
-      if (writer.addChange(change, this.#checksum)) this.#held.push(change.pageIndex);
-    };
+    if (this.#held.length > 0) this.#held = [];
+    if (this.#moved.length > 0) this.#moved = [];
     let moved: MovedPages | null = null;
-    const writeMoved = () => {
-      const written = moved?.write(writer, addAlone) ?? [];
-      this.#moved.push(...written);
-    };
     const add = (pageIndex: number, after: Uint8Array | null) => {
       const change = { pageIndex, before: this.#readLogged(pageIndex), after };
-      if (!this.#committed.mayHoldDeltas || !differsMuch(change)) return addAlone(change);
+      if (!this.#committed.mayHoldDeltas || !differsMuch(change)) {
+        this.#addAlone(change, header, annotation);
+        return;
+      }
       moved ??= this.#beginMovedPages();
-      if (!moved.collect(change)) addAlone(change);
-      else if (moved.isFull) writeMoved();
+      if (!moved.collect(change)) this.#addAlone(change, header, annotation);
+      else if (moved.isFull) this.#addMoved(moved, header, annotation);
     };
     const first = this.#pages.get(0);
     const isCounted = first?.kind === 'memory' && this.#isCountedOnly(first.bytes);
@@ -236,12 +231,12 @@ export class TransactionPages {
     for (const [pageIndex, page] of this.#pages) {
       if (page.kind === 'memory' && !(isCounted && page === first)) add(pageIndex, page.bytes);
     }
-    writeMoved();
+    if (moved !== null) this.#addMoved(moved, header, annotation);
     const isEmpty = writer.isEmpty && !this.#log.hasOpenParts;
     if (flags === 0 && isEmpty && this.#pageCount <= this.#committed.pageCount) return false;
     if (isCounted) add(0, first.bytes);
     for (let i = this.#pageCount; i < this.#committed.pageCount; i++) add(i, null);
-    writeMoved();
+    if (moved !== null) this.#addMoved(moved, header, annotation);
     this.#log.append(writer, { ...header, flags });
     return true;
   }
@@ -267,8 +262,6 @@ export class TransactionPages {
     this.#committed.settle(this.#pageCount, this.hasDirect);
     for (const pageIndex of this.#held) this.#committed.becomeExact(pageIndex, false);
     for (const pageIndex of this.#moved) this.#committed.becomeExact(pageIndex, true);
-    this.#held = [];
-    this.#moved = [];
     this.#wroteDirect = false;
     this.#clear();
   }
@@ -380,6 +373,21 @@ export class TransactionPages {
     else if (pageIndex < this.#committed.pageCount) this.#committed.read(pageIndex, before);
     else return null;
     return before;
+  }
+
+  /** Adds the entry of one page to the record, after writing the part before if that is full. */
+  #addAlone(change: PageChange, header: RecordFacts, annotation: Uint8Array | null): void {
+    if (writer.isFull) {
+      this.#log.append(writer, { ...header, flags: CONTINUES });
+      writer.begin(annotation);
+    }
+    if (writer.addChange(change, this.#checksum)) this.#held.push(change.pageIndex);
+  }
+
+  /** Adds the collected pages to the record. */
+  #addMoved(moved: MovedPages, header: RecordFacts, annotation: Uint8Array | null): void {
+    const written = moved.write(writer, (change) => this.#addAlone(change, header, annotation));
+    this.#moved.push(...written);
   }
 
   /** Begins to collect the pages of this transaction whose bytes moved. */

@@ -115,7 +115,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'history that a restore needs is pruned while the restore is shown',
     layer: 'objects',
-    seed: 6,
+    seed: 900_067,
     edits: [
       {
         file: 'worker/engine/log/restore.ts',
@@ -394,7 +394,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'a segment that opening or a restore needs is discarded, because it is too large',
     layer: 'objects',
-    seed: 700_009,
+    seed: 700_015,
     edits: [
       {
         file: 'worker/engine/log/sealed-segments.ts',
