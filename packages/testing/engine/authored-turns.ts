@@ -11,7 +11,7 @@ import { type Annotation, annotationOf } from '../../../worker/engine/log/annota
 import { UNRESTRICTED } from '../../../worker/engine/storage/access-policy.ts';
 import type { Random } from '../simulate/world/random.ts';
 import { CREATE_SECOND, EMPTY } from './contents.ts';
-import type { History } from './history.ts';
+import type { History, State } from './history.ts';
 import type { SimulatedObject, World } from './simulated-object.ts';
 import { Draft, type Workload } from './workload.ts';
 
@@ -63,6 +63,8 @@ export class AuthoredTurns {
   readonly #world: Pick<World, 'running'>;
   readonly #elapsedMs: () => number;
   readonly #endState: (by: StateEnd) => void;
+  /** The last state that a deletion of everything has made. */
+  #deleted: State | undefined;
   /** The object whose constructor has run. */
   #constructed: SimulatedObject | undefined;
 
@@ -139,8 +141,11 @@ export class AuthoredTurns {
   #deleteAll(storage: Storage, { alarm }: Draft): void {
     this.#history.attempt = null; // The turn is undone, and its state would be deleted anyway.
     storage.deleteAll();
+    // A second deletion in a turn changes nothing, so it is no commit.
+    if (this.#deleted === this.#history.last) return;
     this.#expect({ ...EMPTY, alarm });
     this.#history.committed();
+    this.#deleted = this.#history.last;
   }
 
   /** Writes to every kind of storage that one commit must contain, in any order, with other changes between. */
