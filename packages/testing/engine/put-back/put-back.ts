@@ -115,7 +115,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'history that a restore needs is pruned while the restore is shown',
     layer: 'objects',
-    seed: 900_067,
+    seed: 470,
     edits: [
       {
         file: 'worker/engine/log/restore.ts',
