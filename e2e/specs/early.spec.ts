@@ -131,13 +131,13 @@ const noteLooks = (page: Page) =>
     };
   });
 
-/** Holds the scripts of workers back, until the result is called. */
+/** Holds the scripts of workers back, until the result is called. The chunks that pages share with them have other names. */
 async function heldWorkers(context: BrowserContext): Promise<() => void> {
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  await context.route(/worker[^/]*$/, async (route) => {
+  await context.route(/worker\.ts(\.js)?(\?[^/]*)?$/, async (route) => {
     await released;
     await route.continue();
   });

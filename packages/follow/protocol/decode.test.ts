@@ -212,6 +212,17 @@ describe('a message', () => {
     );
   });
 
+  test('[FOLW11] [FOLW20] has a number of parts whose successor a follower can read', () => {
+    const most = 2 ** 40;
+    const of = (parts: number) => ({ ...COPY, parts });
+    for (const message of [next, hello]) {
+      expect(decodeToServer({ ...message, copy: of(most) })).toMatchObject({ copy: of(most) });
+      expect(() => decodeToServer({ ...message, copy: of(most + 1) })).toThrow(refusal('parts'));
+    }
+    const answer = { ...part, copy: of(most + 1) };
+    expect(decodeToFollower(answer)).toEqual(answer);
+  });
+
   test('[FOLW11] has a bounded number of outcomes', () => {
     const outcomes = (count: number) =>
       Array.from({ length: count }, (_, i) => [i + 1, { kind: 'value', value: 1 }]);

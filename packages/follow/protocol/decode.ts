@@ -33,6 +33,9 @@ import {
   type RejectReason,
 } from './messages.ts';
 
+/** The most parts that a follower may say it has: the server sends the next number, which must be one, too. */
+const KEPT_PARTS_MAX = 2 ** 40;
+
 /** Any other name could be stored as another text than it is: SQLite and UTF-8 have no lone surrogates. */
 const CLIENT_NAME = /^[\w-]{1,64}$/;
 const METHOD_UNITS_MAX = 256;
@@ -47,7 +50,11 @@ export function decodeToServer(value: unknown): MessageToServer {
     case 'hello':
       return hello(fields);
     case 'next':
-      return { kind: 'next', copy: copyMark(fields.copy), receipt: receiptOf(fields) };
+      return {
+        kind: 'next',
+        copy: copyMark(fields.copy, KEPT_PARTS_MAX),
+        receipt: receiptOf(fields),
+      };
     case 'call':
       return {
         kind: 'call',
@@ -80,7 +87,7 @@ function hello(fields: Fields): MessageToServer {
     protocol,
     client: clientName(fields.client),
     position: fields.position === null ? null : position('position', fields.position),
-    copy: fields.copy === null ? null : copyMark(fields.copy),
+    copy: fields.copy === null ? null : copyMark(fields.copy, KEPT_PARTS_MAX),
     ack: checkNumberOf('ack', fields.ack),
   };
 }
@@ -180,13 +187,18 @@ function cutBase(value: unknown): CutBase {
 }
 
 /** `next` is left unchecked: the server's `decodeCopyPlace` checks it when a follower sends it back. */
-function copyMark(value: unknown): CopyMark {
+function copyMark(value: unknown, partsMax?: number): CopyMark {
   const { from, at, parts, next } = checkFields('copy', value);
-  return { from: position('from', from), at: position('at', at), parts: partCount(parts), next };
+  return {
+    from: position('from', from),
+    at: position('at', at),
+    parts: partCount(parts, partsMax),
+    next,
+  };
 }
 
-function partCount(value: unknown): number {
-  return checkInteger('parts', value, 1, Number.MAX_SAFE_INTEGER);
+function partCount(value: unknown, most = Number.MAX_SAFE_INTEGER): number {
+  return checkInteger('parts', value, 1, most);
 }
 
 function callAnswers({ last, outcomes }: Fields): CallAnswers {

@@ -149,7 +149,7 @@ export const OTHER_DEFECTS: readonly AssertedDefect[] = [
     message: 'the notes of these changes were deleted',
     edit: {
       file: 'packages/follow/capture/capture.ts',
-      from: 'const first = Math.min(oldest - 1, last - Math.floor(notesMax / 2));',
+      from: 'const first = Math.min(oldest() - 1, last - Math.floor(notesMax / 2));',
       to: 'const first = last - Math.floor(notesMax / 2);',
     },
   },
