@@ -46,7 +46,7 @@ const BLOCK_BYTES = BLOCK_SUMS * 4;
 
 /** A restore that the next opening of the object performs. */
 export interface PendingRestore {
-  /** The last sequence to keep. */
+  /** Sequence of the last commit that the restore keeps. */
   readonly sequence: number;
   /** Checksum that the commit of that sequence must have; 0 if any commit with that sequence is meant. */
   readonly sum: number;
@@ -126,8 +126,8 @@ export class CheckpointFile {
   }
 
   /**
-   * True if a record may hold differences of pages: no slot is left with which a build of the format before could open the
-   * object, which could not read them.
+   * True if a record may hold differences of pages. While a slot has the format version before, a build of that version
+   * could open the object with that slot, but could not read such a record.
    */
   get mayHoldDeltas(): boolean {
     const before = FORMAT_VERSION - 1;
@@ -183,7 +183,7 @@ export class CheckpointFile {
     this.#last = checkpoint;
   }
 
-  /** Writes the slots as they are once more, so that the next flush stores them. */
+  /** Writes the present slots once more, so that the next flush stores them. */
   rewriteSlots(): void {
     const slots = new Uint8Array(2 * SLOT_STRIDE_BYTES);
     const count = this.#file.read(slots, 0);

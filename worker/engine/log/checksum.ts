@@ -9,8 +9,8 @@
 // runs WebAssembly.
 
 /**
- * The version of the files, in the slots of the checkpoint file. Files of the version before can be read; they have no
- * differences of pages.
+ * The format version of the files, stored in the slots of the checkpoint file. Files of the version before have no
+ * differences of pages, and can still be read.
  */
 export const FORMAT_VERSION = 4;
 

@@ -14,10 +14,10 @@ import { type Dated, lastSegment } from './time-search.ts';
 
 /** Chooses the commits to list. */
 export interface CommitRange {
-  /** Only commits from `fromMs` to `toMs`, both included, in milliseconds. */
+  /** Lists only commits from `fromMs` to `toMs`, both included, in milliseconds. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Only commits with a smaller sequence. */
+  /** Lists only commits with a smaller sequence than this. */
   readonly beforeSequence: number;
   /** Maximum number of commits; the newest ones are listed. */
   readonly limit: number;
@@ -27,9 +27,9 @@ export interface CommitRange {
 export interface ListedCommit {
   readonly sequence: number;
   readonly timeMs: number;
-  /** Checksum of its last record. */
+  /** Checksum of the commit's last record. */
   readonly sum: number;
-  /** Size of all its records in the log, in bytes. */
+  /** Size of all records of the commit in the log, in bytes. */
   readonly bytes: number;
   /** Number of database pages after the commit. */
   readonly pageCount: number;

@@ -36,7 +36,8 @@ const SPARE_PART = 1 / 32;
 /** If the wall clock is set back by at most this, commits have the time of the last commit until it has caught up. */
 export const CLOCK_BACK_MS = 10_000;
 /**
- * After a record of this size, no zeros are written ahead: they cost more than a flush that records a new file size.
+ * After a record of at least this size, no zeros are written ahead, because writing them costs more than a flush that
+ * stores a new file size.
  */
 const LARGE_RECORD_BYTES = 1 << 16;
 
@@ -95,7 +96,7 @@ export class CommitLog {
   #position: LogPosition;
   #durable: LogPosition;
   #open: OpenParts | null = null;
-  /** The next segment, open and empty. */
+  /** The next segment, already open and still empty. */
   #spare: OpenSegment | null;
   /** The segments from this one on are kept until the commit of this sequence is durable. */
   #protected = { from: Number.POSITIVE_INFINITY, until: 0 };
@@ -167,7 +168,10 @@ export class CommitLog {
     return this.#wasSetBack && !this.#keepsTimeline ? nextTimeline(sequence) : sequence + 1;
   }
 
-  /** Keeps all further commits in this timeline, because a bookmark of its end was given out. */
+  /**
+   * Keeps all further commits in this timeline, because a caller has received a bookmark that names the end of the
+   * timeline.
+   */
   keepTimeline(): void {
     this.#keepsTimeline = true;
   }
@@ -250,7 +254,10 @@ export class CommitLog {
     return runFlushing(this.flush());
   }
 
-  /** Extends the file with zeros when the log approaches its end, except after a large record: more may follow. */
+  /**
+   * Extends the file with zeros when the log approaches the file's end. Does nothing after a large record, because more
+   * large records may follow.
+   */
   growAhead(): void {
     if (this.#recordBytes < LARGE_RECORD_BYTES)
       this.#active.growAhead(this.#end, this.#parts.segmentBytes);
@@ -294,7 +301,10 @@ export class CommitLog {
     this.sealed.add(sealed);
   }
 
-  /** Protects the segments from this one on against pruning; with null, only until everything so far is durable. */
+  /**
+   * Protects the segments from this one on against pruning. If `number` is null, the protection ends once everything
+   * written so far is durable.
+   */
   keepFrom(number: number | null): void {
     this.#protected =
       number === null

@@ -19,15 +19,15 @@ import type { Redo } from './redo.ts';
 export const CHECKPOINT_OVERLAY_BYTES = 4 << 20;
 export const CHECKPOINT_LOG_BYTES = 1 << 18;
 /**
- * Commits of large records on average may add more log, as a multiple of `checkpointLogBytes`: a value of 128 KB
- * fills the log with one commit, and a checkpoint costs two flushes and as many bytes again. An opening redoes few
- * large records faster than as many bytes of small ones.
+ * If the records since the last checkpoint have at least this average size, the log may grow to `LARGE_LOG_FACTOR`
+ * times `checkpointLogBytes`: a value of 128 KB fills the log with one commit, and a checkpoint costs two flushes and
+ * as many bytes again. An opening redoes few large records faster than as many bytes of small ones.
  */
 const LARGE_RECORD_BYTES = 1 << 16;
 const LARGE_LOG_FACTOR = 8;
 /**
- * After a checkpoint, each page is logged whole before it is logged as differences. So that this is a small part of the
- * log, the bytes of such pages allow for so many times as much of it before the next checkpoint.
+ * After a checkpoint, each page is logged whole before it is logged as differences. To make the whole pages a small
+ * part of the log, the log may grow by this many times their bytes before the next checkpoint.
  */
 const MOVED_LOG_FACTOR = 16;
 /** Upper bound of the overlay while checkpoints fail, as a multiple of `checkpointOverlayBytes`. */
@@ -52,7 +52,7 @@ export class CommittedPages implements PageLayer {
   readonly #overlay: Overlay;
   /** Pages that the log has held whole since the last checkpoint began, so that an opening knows them at each record. */
   readonly #exact: Set<number>;
-  /** Pages of which a record has held differences since then. */
+  /** Pages that a record has held as differences since the last checkpoint began. */
   readonly #moved = new Set<number>();
   #pageCount: number;
   #mainPages: number;
@@ -147,12 +147,12 @@ export class CommittedPages implements PageLayer {
     return this.#exact.has(pageIndex);
   }
 
-  /** Begins the next segment, from which an opening may begin. */
+  /** Begins the next segment. An opening may begin there, so no page is exact yet. */
   beginSegment(): void {
     this.#forgetExact();
   }
 
-  /** Lists pages that are exact, the last ones that records have held whole, at most `count`. */
+  /** Lists at most `count` exact pages, namely those that records held last, whole or as differences. */
   lastExact(count: number): number[] {
     return [...this.#exact].slice(-count);
   }
@@ -160,7 +160,7 @@ export class CommittedPages implements PageLayer {
   /** Notes that a committed record holds this page whole, or as differences. */
   becomeExact(pageIndex: number, isMoved: boolean): void {
     if (isMoved) this.#moved.add(pageIndex);
-    this.#exact.delete(pageIndex); // so that it is the last one
+    this.#exact.delete(pageIndex); // so that the page becomes the last one in the set
     this.#exact.add(pageIndex);
   }
 
@@ -201,7 +201,7 @@ export class CommittedPages implements PageLayer {
     const commits = this.#log.position.sequence - position.sequence;
     const { checkpointLogBytes, checkpointOverlayBytes } = this.#options;
     const isLarge = logBytes >= commits * LARGE_RECORD_BYTES;
-    // The first checkpoint of a segment is not put off: until then, an opening has one more file open.
+    // Do not delay the first checkpoint of a segment: until that checkpoint, an opening has one more file open.
     const movedBytes = isInActive ? MOVED_LOG_FACTOR * this.#moved.size * PAGE_BYTES : 0;
     const most = LARGE_LOG_FACTOR * checkpointLogBytes;
     const allowed = isLarge ? most : Math.min(checkpointLogBytes + movedBytes, most);

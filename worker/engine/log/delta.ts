@@ -15,7 +15,7 @@ import { PAGE_BYTES } from './pages.ts';
 /** The copies of a script in the order of the target, three numbers each: target offset, source offset, length. */
 export class Copies {
   #numbers = new Int32Array(3 * 64);
-  /** How many copies there are, and of how many bytes. */
+  /** Number of copies, and the sum of their lengths in bytes. */
   count = 0;
   bytes = 0;
 
@@ -58,13 +58,16 @@ export class Copies {
   }
 }
 
-/** Bytes that are known to the index of a source, at each multiple of this; shorter equal runs may be missed. */
+/** The index of a source knows the bytes at each multiple of this length. Equal runs that are shorter may be missed. */
 const BLOCK_BYTES = 16;
-/** Length of the runs of a sample: every run of twice this length contains one of the source's. */
+/**
+ * Length of the runs that a sample compares. The source has a run at each multiple of this length, so any bytes of
+ * twice the length contain a whole run of the source.
+ */
 const RUN_BYTES = 32;
-/** Of fewer pages than this, more places of each are sampled. */
+/** If the target has fewer pages than this, more places of each page are sampled. */
 const FEW_PAGES = 8;
-/** A copy from the same place is found from this length on: no index is needed for it. */
+/** Minimum length of a copy from the expected place of the page. Such a copy is found without the index. */
 const PLACE_BYTES_MIN = 8;
 /** After 2 to the power of this many misses, the search begins to step over bytes. */
 const SKIP_SHIFT = 5;
@@ -72,12 +75,13 @@ const TABLE_ENTRIES_MIN = 1 << 8;
 const TABLE_ENTRIES_MAX = 1 << 16;
 const NO_PLACES = new Int32Array(0);
 
-// One table for all searches of a worker: every use ends within one call.
+// One table serves all searches of a worker, because every use ends within one call.
 let table = new Int32Array(TABLE_ENTRIES_MIN);
 
 /**
  * Finds copies of runs of the source in the target. `places` gives, for each page of the target, the offset of the same
- * page in the source, or -1: most bytes of a changed page stay where they are.
+ * page in the source, or -1 if there is none to copy from. That place is tried first, because most bytes of a changed
+ * page stay where they are.
  */
 export function findCopies(
   source: Uint8Array,
@@ -88,7 +92,7 @@ export function findCopies(
   const from = viewOf(source);
   const to = viewOf(target);
   const mask = indexSource(from);
-  let end = 0; // of the last copy
+  let end = 0; // the end of the last copy in the target
   let misses = 0;
   for (let at = 0; at < target.length; ) {
     const page = Math.floor(at / PAGE_BYTES);
@@ -119,9 +123,9 @@ export function findCopies(
 }
 
 /**
- * True if a sample of the target pages has a run of bytes that is in one of the source pages too: a cheap test whether a
- * search may find anything. Runs shorter than about 60 bytes are mostly missed, and runs of one word are left out: the end
- * of most values is followed by zeros.
+ * True if a sample of the target pages has a run of bytes that one of the source pages has too. This is a cheap test
+ * whether a search may find anything. Runs shorter than about 60 bytes are mostly missed. Runs that repeat one word are
+ * ignored, because zeros follow the end of most values.
  */
 export function haveCommonRun(
   sources: readonly Uint8Array[],
@@ -156,7 +160,10 @@ export function haveCommonRun(
   return false;
 }
 
-/** Returns the next offset that a sample looks at: runs of offsets, which begin at multiples of `step`. */
+/**
+ * Returns the offset that a sample looks at after `at`. A sample looks at `RUN_BYTES` offsets in a row, from each
+ * multiple of `step` on.
+ */
 function nextSample(at: number, step: number): number {
   return (at + 1) % step < RUN_BYTES ? at + 1 : at + 1 - RUN_BYTES + step;
 }
@@ -166,7 +173,7 @@ export class ScriptWriter {
   bytes = new Uint8Array(1 << 12);
   length = 0;
 
-  /** Begins with this many bytes, which the caller sets. */
+  /** Starts a script after `reservedBytes` bytes, which the caller fills in. */
   begin(reservedBytes: number): void {
     this.length = 0;
     this.#reserve(reservedBytes);
@@ -184,7 +191,7 @@ export class ScriptWriter {
     this.length += bytes.length;
   }
 
-  /** Adds the script that makes this target of its copies; an empty target has an empty one. */
+  /** Adds the script that builds the target from copies and literals. The script of an empty target is empty. */
   addScript(target: Uint8Array, copies: Copies): void {
     let at = 0;
     let expected = 0;
@@ -224,10 +231,10 @@ export class ScriptWriter {
   }
 }
 
-/** A number of a script takes at most this: it is below 2^32. */
+/** Maximum size of an encoded number in bytes: every number in a script is below 2^32. */
 const NUMBER_BYTES_MAX = 5;
 
-/** Reads numbers of a script. */
+/** Reads the numbers in a script. */
 export class NumberReader {
   readonly #bytes: Uint8Array;
   /** The offset of the next number. */
@@ -251,18 +258,18 @@ export class NumberReader {
   }
 }
 
-/** What a script does with the next bytes of its target. */
+/** Receives the steps of a script, in the order of the target's bytes. */
 export interface ScriptReader {
-  /** The next `length` bytes are those of the source from `source` on. */
+  /** The next `length` bytes of the target equal the bytes of the source from offset `source` on. */
   copy(target: number, source: number, length: number): void;
-  /** The next `length` bytes are those of the script from `at` on. */
+  /** The next `length` bytes of the target equal the bytes of the script from offset `at` on. */
   literal(target: number, at: number, length: number): void;
 }
 
 /**
- * Reads the script that begins at `from`; returns the offset after it.
+ * Reads the script that begins at `from`; returns the offset after the script.
  *
- * @throws CORRUPT if it leaves the source, the target or the bytes
+ * @throws CORRUPT if the script reaches outside the source, the target or `bytes`
  */
 export function readScript(
   bytes: Uint8Array,
@@ -297,7 +304,10 @@ export function damagedDelta() {
   return storageError('CORRUPT', 'history: the differences in a record of the log are damaged.');
 }
 
-/** Enters the blocks of a source into the table; returns the mask of its hashes, 0 if it has no block. */
+/**
+ * Adds the blocks of a source to the table. Returns the mask for the hashes in the table, or 0 if the source has no
+ * block.
+ */
 function indexSource(from: DataView): number {
   const blocks = Math.floor(from.byteLength / BLOCK_BYTES);
   if (blocks === 0) return 0;
@@ -324,7 +334,7 @@ function hashAt(view: DataView, at: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-/** Returns how many bytes from both offsets on are equal. */
+/** Returns the length of the equal run that begins at offset `begin` of `from` and at offset `at` of `to`. */
 function equalBytes(from: DataView, begin: number, to: DataView, at: number): number {
   const most = Math.min(from.byteLength - begin, to.byteLength - at);
   let length = 0;

@@ -1,11 +1,11 @@
-// Collects the pages of an earlier state, as what differs from the present pages.
+// Collects the pages of an earlier state as differences from the present pages.
 //
-// Records are added from the newest on, so the last one that is added holds the bytes that count. A page that was changed
-// often takes no more memory than a whole page. If its bytes moved, each byte is known by where it lies in the present
-// pages; `resolve` reads them there.
+// Records are added from the newest to the oldest, so for each word, the record that was added last holds the value. A
+// page that was changed often takes no more memory than a whole page. If the bytes of a page moved, the place of each
+// byte in the present pages is stored; `resolve` reads the bytes there.
 //
-// Invariants: bytes that no added record has changed are the same in the earlier and the present state. All pages of a
-// record are taken back at once: what it copies is taken from the pages after it.
+// Invariants: bytes that no added record has changed are equal in the earlier and the present state. All pages of a
+// record are undone at once, because the record copies bytes from the pages after the record.
 
 import { assert } from '../../../src/shared/contract/invariant.ts';
 import { wordsOf } from './checksum.ts';
@@ -15,27 +15,36 @@ import { type EachPage, PAGE_BYTES, PAGE_WORDS } from './pages.ts';
 import { type EachRange, entriesOf, MARKER, type PageEntry, type Record } from './record.ts';
 import { CHUNK_WORDS, WordSlab } from './slab.ts';
 
-/** What is known of one page. */
+/** The content of one page in the earlier state, as far as it is collected. */
 type Earlier =
-  /** The page did not exist. */
+  /** The page did not exist in the earlier state. */
   | { readonly kind: 'absent' }
-  /** Some words, as numbers of ranges in the order in which they were added: a later one counts. */
+  /**
+   * Some words of the page, as numbers of ranges in the order in which they were added. A later range overrides an
+   * earlier one.
+   */
   | { readonly kind: 'ranges'; readonly ranges: number[]; words: number }
-  /** Words of which one bit each says whether they are known; the others are as in the present page. */
+  /**
+   * Some words of the page. One bit per word says whether the word is known; all other words equal those of the present
+   * page.
+   */
   | { readonly kind: 'words'; readonly words: Uint32Array; readonly known: Uint32Array }
-  /** All bytes: an offset in the present pages of `#slots`, or a negative number: -1 minus the byte. */
+  /**
+   * All bytes of the page. Each is an offset in the present pages that `#slots` lists, or a negative number: -1 minus
+   * the byte.
+   */
   | { readonly kind: 'moved'; readonly sources: Int32Array };
 
 const ABSENT: Earlier = { kind: 'absent' };
-/** A range begins with one word: its first word in the page, and its length. */
+/** A range begins with one word that stores the index of the range's first word in the page, and the range's length. */
 const RANGE_HEADER_WORDS = 1;
-/** With more words in ranges, a page is kept whole. */
+/** A page whose ranges have more words than this is stored as a whole page. */
 const RANGE_WORDS_MAX = PAGE_WORDS / 2;
 /** Number of words for the bits of one page: one bit per word. */
 const KNOWN_WORDS = PAGE_WORDS / 32;
-/** Offsets in the present pages are 31-bit numbers. */
+/** Maximum number of present pages in `#slots`: offsets in these pages are 31-bit numbers. */
 const SLOTS_MAX = 2 ** 31 / PAGE_BYTES;
-/** Arrays of offsets that are kept for reuse. */
+/** Maximum number of unused arrays of offsets that are kept for reuse. */
 const SPARE_MAX = 64;
 
 /** Passes each range of old words of one page to `use`. */
@@ -44,17 +53,19 @@ export type EachOld = (use: EachRange) => void;
 /** Reads a present page into `target`. */
 export type ReadPage = (pageIndex: number, target: Uint8Array) => void;
 
-/** Some pages whose bytes moved, with the present pages in which these lie. */
+/** Some pages whose bytes moved, with the present pages that contain these bytes. */
 export interface MovedGroup {
   readonly pages: readonly EarlierPage[];
-  /** Their bytes, one page after the other, are what `sources` of a page means. */
+  /**
+   * The present pages with the bytes. The offsets in `sources` of a page count through them, one page after the other.
+   */
   readonly sourcePages: readonly number[];
 }
 
 export class EarlierPages {
   readonly #pages = new Map<number, Earlier>();
   #ranges = new WordSlab();
-  /** Present pages in which bytes of moved pages lie, and the place of each in the list. */
+  /** The present pages that contain bytes of moved pages, and the index of each page in that list. */
   #slots: number[] = [];
   readonly #slotOf = new Map<number, number>();
   readonly #spare: Int32Array[] = [];
@@ -73,13 +84,13 @@ export class EarlierPages {
     return this.#pageCount;
   }
 
-  /** Memory of what is collected, in bytes. */
+  /** Memory of the collected pages, in bytes. */
   get heldBytes(): number {
     const words = this.#ranges.takenWords + this.#wholePages * (PAGE_WORDS + KNOWN_WORDS);
     return 4 * (words + this.#movedPages * PAGE_BYTES);
   }
 
-  /** Adds the changes of the next older record; its bytes may be overwritten afterwards. @throws CORRUPT */
+  /** Adds the changes of the next older record. The caller may overwrite `bytes` afterwards. @throws CORRUPT */
   addOlder(bytes: Uint8Array, record: Record): void {
     if ((record.flags & MARKER) !== 0) return;
     const entries = entriesOf(bytes, record);
@@ -94,7 +105,7 @@ export class EarlierPages {
     this.#pageCount = record.pageCountBefore;
   }
 
-  /** Adds pages of a state that is older still; what is present to them is the earlier state of these. */
+  /** Adds the pages of a still older state, which were collected as differences from this earlier state. */
   addOlderPages(older: EarlierPages): void {
     const moved = new Map<number, Int32Array>();
     for (const [pageIndex, page] of older.#pages) {
@@ -120,8 +131,8 @@ export class EarlierPages {
   }
 
   /**
-   * Reads the bytes that moved in the present pages. From then on, the present pages may change, and `apply` knows each
-   * page alone.
+   * Reads the bytes of moved pages from the present pages. After this call, the present pages may change, and `apply`
+   * needs no page but the one that it changes.
    */
   resolve(read: ReadPage): void {
     if (this.#movedPages === 0) return;
@@ -171,7 +182,9 @@ export class EarlierPages {
     });
   };
 
-  /** Passes each page with old words to `use`, and each page that did not exist; but none whose bytes moved. */
+  /**
+   * Passes each page with old words, and each page that did not exist, to `use`. Pages whose bytes moved are skipped.
+   */
   eachPage(use: (pageIndex: number, isFresh: boolean, eachOld: EachOld) => void): void {
     for (const [pageIndex, page] of this.#pages) {
       if (page.kind === 'moved') continue;
@@ -184,7 +197,8 @@ export class EarlierPages {
   /**
    * Passes the pages whose bytes moved to `use`, in groups that fit into one entry each.
    *
-   * @throws CORRUPT if the bytes of one page lie in more pages than that: such a record was made on purpose
+   * @throws CORRUPT if the bytes of one page lie in more pages than an entry may have: such a record was made on
+   * purpose
    */
   eachMoved(use: (moved: MovedGroup) => void): void {
     let pages: EarlierPage[] = [];
@@ -211,12 +225,15 @@ export class EarlierPages {
     finish();
   }
 
-  /** True if nothing has been dropped. */
+  /** True if `drop` was never called, so that no collected page is missing. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** Drops what is collected, after it was applied to every page, which are the present ones from now on. */
+  /**
+   * Drops the collected pages. Call it after they were applied to every page; the results are the present pages from
+   * now on.
+   */
   drop(): void {
     this.#isWhole = false;
     this.#pages.clear();
@@ -265,7 +282,7 @@ export class EarlierPages {
   ): void {
     let page = this.#pages.get(pageIndex);
     if (page === undefined) page = this.#set(pageIndex, { kind: 'ranges', ranges: [], words: 0 });
-    // A page that a newer record made consisted of zeros before it.
+    // If a newer record created the page, its content before that record counts as zeros.
     if (page.kind === 'absent') page = this.#set(pageIndex, wholePage(new Uint32Array(PAGE_WORDS)));
     if (page.kind === 'ranges' && page.words + count > RANGE_WORDS_MAX) {
       page = this.#keepWhole(pageIndex, page);
@@ -285,7 +302,7 @@ export class EarlierPages {
     }
   }
 
-  /** Keeps a page with ranges as words from now on. */
+  /** Stores a page as words instead of ranges from now on. */
   #keepWhole(pageIndex: number, page: Earlier) {
     const whole = {
       kind: 'words' as const,
@@ -299,7 +316,7 @@ export class EarlierPages {
     return whole;
   }
 
-  /** Reads the old bytes of an entry, as places in the present pages, into arrays of the pages. */
+  /** Reads the old bytes of an entry as places in the present pages, into one array for each page. */
   #readMoved(entry: DeltaEntry, moved: Map<number, Int32Array>): void {
     for (const { pageIndex, oldAt } of entry.pages) {
       if (oldAt >= 0) moved.set(pageIndex, this.#takeSources());
@@ -314,7 +331,7 @@ export class EarlierPages {
     });
   }
 
-  /** Sets where some bytes of a page lie that were copied from a page of the earlier state. */
+  /** Sets the places of bytes that a record copied from a page: the places where they lie in the present pages. */
   #copySources(
     sources: Int32Array,
     at: number,
@@ -341,7 +358,7 @@ export class EarlierPages {
     }
   }
 
-  /** Returns the place of a present page in the list of those in which bytes lie. */
+  /** Returns the index of a present page in `#slots`; adds the page if it is not listed. */
   #takeSlot(pageIndex: number): number {
     let slot = this.#slotOf.get(pageIndex);
     if (slot === undefined) {
@@ -367,7 +384,7 @@ export class EarlierPages {
   }
 }
 
-/** A page of which every word is known. */
+/** Makes a page of kind `words` in which every word is known. */
 function wholePage(words: Uint32Array) {
   return { kind: 'words' as const, words, known: new Uint32Array(KNOWN_WORDS).fill(0xffff_ffff) };
 }

@@ -31,7 +31,10 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** The age from which commits are thinned, and the time in which one commit is kept, the oldest first. */
+/**
+ * For each stage, the age from which commits are thinned, and the length of time of which one commit is kept. The
+ * oldest stage comes first.
+ */
 const STAGES = [
   { afterMs: 7 * DAY_MS, spacingMs: HOUR_MS },
   { afterMs: DAY_MS, spacingMs: MINUTE_MS },
@@ -41,11 +44,14 @@ const STAGES = [
 const PRESSURE = 0.5;
 /** Maximum number of segments that are folded into one. */
 const FOLDED_MAX = 8;
-/** The value of the maximum above when few bytes are left, so that the fold ends before they are used up. */
+/**
+ * Maximum number of segments that are folded into one when few bytes are left, so that the fold ends before those are
+ * used up.
+ */
 const URGENT_MAX = 2;
-/** If the folded segment before them is smaller than this, it is folded again with them. */
+/** If the folded segment before the chosen segments is smaller than this, it is folded again together with them. */
 const SMALL_BYTES = 2 << 20;
-/** Bytes of the log that one call reads, and old bytes that are collected before they are written. */
+/** Number of log bytes that one call reads, and number of old bytes that are collected before they are written. */
 const PORTION_BYTES = 1 << 19;
 const PART_BYTES = 1 << 20;
 
@@ -241,7 +247,7 @@ class Fold {
   /** The end of the records in the folded segment. */
   #end: LogPosition;
   #pages: EarlierPages | null = null;
-  /** Records since then, in order, that are not collected in `#pages` yet. */
+  /** Records after the last written record, in order, that are not collected in `#pages` yet. */
   #unread: UnreadRecord[] = [];
   #unreadBytes = 0;
   #last: Ended | null = null;
@@ -294,7 +300,7 @@ class Fold {
     return this.sources[this.#source]!;
   }
 
-  /** True until one of its segments is pruned or needed for an opening, or branches or restores need other states. */
+  /** True until a segment of the fold is pruned or needed for an opening, or branches or restores need other states. */
   isPossible({ named, untilSequence }: ThinningBounds): boolean {
     const { sealed } = this.#log;
     const isThere = this.#span.first >= sealed.oldest && this.#span.last < sealed.firstFixed;
@@ -324,7 +330,7 @@ class Fold {
     this.#target.file.close();
   }
 
-  /** Removes the file unless it has replaced the segments. */
+  /** Removes the file of the folded segment unless that segment has replaced its source segments. */
   async end(): Promise<void> {
     if (!this.#isReplaced) await this.#log.sealed.abandon(this.#span, this.#target);
   }

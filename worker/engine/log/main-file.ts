@@ -20,7 +20,7 @@ export class MainFile {
   readonly #pruneOldest: () => boolean;
   /** True if flushes end inside the call. Only then may a commit depend on pages in this file. */
   readonly flushesAtOnce: boolean;
-  /** The file as that of a branch; null if the object is not a branch. */
+  /** The main file of a branch; null if the object is not a branch. */
   readonly branch: BranchMain | null;
 
   constructor(

@@ -1,9 +1,9 @@
-// Collects the changed pages of a record of which much differs, and writes them as differences if that is smaller.
+// Collects the changed pages of a record that differ much, and writes them as differences if those take fewer bytes.
 //
-// Invariant: what is written says the same as an entry for each page would.
+// Invariant: the written entry describes the same changes as one entry of ranges for each page.
 //
-// An object whose values are replaced by wholly different ones gains nothing, so after each attempt in vain the next ones
-// are left out, twice as many each time.
+// If the values of an object are replaced by entirely different ones, differences save nothing. So after failed
+// attempts in a row, the next attempts are skipped, about twice as many after each further failure.
 
 import type { Checksum } from './checksum.ts';
 import { haveCommonRun } from './delta.ts';
@@ -17,31 +17,43 @@ import {
 import { PAGE_BYTES } from './pages.ts';
 import { differsMuch, type PageChange, type RecordWriter, rangeBytes } from './record.ts';
 
-/** A page that a redo does not know exactly is collected only if so many sampled words differ: the entry holds it whole. */
+/**
+ * A page that a redo does not know exactly is collected only if at least this many sampled bytes differ, because the
+ * entry holds such a page whole.
+ */
 const MOVED_SAMPLES_INEXACT = 4;
-/** Pages that are collected before they are written: more would make a record longer than a part. */
+/**
+ * Maximum number of pages that are collected before they are written: more pages would make a record longer than a
+ * part.
+ */
 const PAGES_MAX = Math.min(128, DELTA_PAGES_MAX);
-/** Differences must be smaller than this part of the ranges, because reading them takes longer. */
+/**
+ * Differences are written only if they take less than this part of the bytes of the ranges, because reading differences
+ * takes longer.
+ */
 const GAIN_PART = 0.75;
 /**
- * If the differences would be smaller than this part of the ranges, pages are held whole that a redo does not know
- * exactly: until the next checkpoint, that need not be repeated.
+ * Pages that a redo does not know exactly are written whole if differences of known pages would take less than this
+ * part of the bytes of the ranges. A redo then knows these pages exactly until the next checkpoint.
  */
 const INVESTED_PART = 0.25;
-/** After more attempts in vain than this, one more is left out, then two, and so on up to 31. */
+/**
+ * After this many failed attempts in a row, each further failure makes more attempts be skipped: 1, 3, 7, 15, and at
+ * most 31.
+ */
 const VAIN_MIN = 3;
 const VAIN_MAX = 8;
-/** Maximum number of pages beside the changed ones that are searched. */
+/** Maximum number of unchanged pages that are searched in addition to the changed ones. */
 const OTHERS_MAX = 64;
 
-// Buffers for all objects of a worker: every use ends within one turn of the event loop.
+// These buffers serve all objects of a worker, because every use ends within one turn of the event loop.
 const buffers = Array.from({ length: PAGES_MAX }, () => new Uint8Array(0));
 
-/** The committed pages, as a record may refer to them. */
+/** The committed pages from which a record may copy bytes. */
 export interface KnownPages {
   /** True if a redo knows the page exactly. */
   isExact(pageIndex: number): boolean;
-  /** Lists pages that a redo knows exactly, the last ones that were changed, at most `count`. */
+  /** Lists at most `count` pages that a redo knows exactly, namely those that changed last. */
   lastExact(count: number): number[];
   read(pageIndex: number, target: Uint8Array): void;
 }
@@ -52,10 +64,10 @@ export class MovedPages {
   /** True for pages that the transaction has not changed. */
   readonly #isUnchanged: (pageIndex: number) => boolean;
   #changes: DeltaChange[] = [];
-  /** Number of attempts in vain since the last one that gained, and how many more are left out. */
+  /** Number of failed attempts since the last successful one, and number of attempts that are still to be skipped. */
   #vain = 0;
   #leftOut = 0;
-  /** True if the attempt of this transaction is left out; undefined before its first page. */
+  /** True if this transaction skips the attempt; undefined before its first collected page. */
   #isLeftOut: boolean | undefined;
 
   constructor(known: KnownPages, checksum: Checksum, isUnchanged: (pageIndex: number) => boolean) {
@@ -70,12 +82,15 @@ export class MovedPages {
     this.#isLeftOut = undefined;
   }
 
-  /** True if the pages should be written before more are collected. */
+  /** True if the collected pages should be written before more are collected. */
   get isFull(): boolean {
     return this.#changes.length === PAGES_MAX;
   }
 
-  /** Collects a change that differs much; returns false if it is to be written alone. `after` must not change until `write`. */
+  /**
+   * Collects the change of a page that differs much. Returns false if the change must be written as an entry of its
+   * own. The bytes of `after` must not change until `write`.
+   */
   collect(change: PageChange): boolean {
     const { pageIndex, before, after } = change;
     if (pageIndex >= DELTA_INDEX_MAX) return false;
@@ -91,8 +106,8 @@ export class MovedPages {
   }
 
   /**
-   * Writes the collected pages as one entry of `writer`, and returns their indexes; if that is not smaller, passes each to
-   * `addAlone` instead, and returns none.
+   * Writes the collected pages as one entry of `writer`, and returns the indexes of those that still exist. If one
+   * entry does not save enough, passes each page to `addAlone` instead, and returns an empty list.
    */
   write(writer: RecordWriter, addAlone: (change: PageChange) => void): number[] {
     const changes = this.#changes;
@@ -108,7 +123,7 @@ export class MovedPages {
     return changes.filter(({ after }) => after !== null).map(({ pageIndex }) => pageIndex);
   }
 
-  /** Returns the entry of these pages if it is small enough, otherwise null. */
+  /** Returns one entry for these pages if the entry saves enough, otherwise null. */
   #encode(changes: readonly DeltaChange[]): Uint8Array | null {
     const ranges = changes.reduce((bytes, change) => bytes + rangeBytes(change), 0);
     const isInexact = changes.some(({ before, isExact }) => before !== null && !isExact);

@@ -1,12 +1,13 @@
-// The entry of a record for pages whose bytes moved: their new bytes as copies from their old bytes and literals, and the
-// old bytes likewise from the new ones. A word that is typed into a text shifts all bytes behind it, so ranges of a page
-// would hold nearly all of it twice. Layout: docs/commit-log-format.md.
+// The entry of a record for pages whose bytes moved. It describes the new bytes as literals and copies from the old
+// bytes, and the old bytes likewise from the new ones. A word that is typed into a text shifts all bytes behind it, so
+// ranges of a page would hold nearly all of the page twice. Layout: docs/commit-log-format.md.
 //
-// The old pages of an entry, one after the other, are its *old bytes*; the new pages are its *new bytes*. What the new
-// bytes copy is also the way back, so only old bytes that were copied nowhere have a script of their own.
+// The old pages of an entry, one after the other, are its *old bytes*; the new pages are its *new bytes*. An undo reads
+// the copies of the new bytes in the other direction, so a second script is needed only for old bytes that no copy
+// uses.
 //
-// Invariant: new bytes are copied only from pages that a redo knows exactly, because the log has held them whole since the
-// last checkpoint began. A page in the main file may be torn, or newer than the record.
+// Invariant: new bytes are copied only from pages that a redo knows exactly, because the log has held those pages whole
+// since the last checkpoint began. A page in the main file may be torn, or newer than the record.
 
 import { assert } from '../../../src/shared/contract/invariant.ts';
 import { type Checksum, wordsOf } from './checksum.ts';
@@ -21,26 +22,32 @@ import {
 } from './delta.ts';
 import { PAGE_BYTES } from './pages.ts';
 
-/** Maximum number of pages of one entry: it bounds the memory that reading any entry takes. */
+/** Maximum number of pages of one entry. The limit bounds the memory that reading an entry takes. */
 export const DELTA_PAGES_MAX = 1024;
 
-/** The bit of an entry's info that tells it from the entry of one page. */
+/** Flag in the info of an entry: the entry describes pages whose bytes moved, not the ranges of one page. */
 export const DELTA = 1 << 18;
 
-/** If so many new bytes are in none of the changed pages, other pages are searched: each that is named takes 15 bytes. */
+/**
+ * If at least this many new bytes are not found in the changed pages, unchanged pages are searched too. Each unchanged
+ * page that an entry names takes 15 bytes.
+ */
 const MISSING_BYTES = 256;
 
-/** Number of words before the pages of an entry: its length in bytes, the number of pages, info. */
+/** Number of words before the checksums of an entry: its length in bytes, its number of pages, and its info. */
 const HEADER_WORDS = 3;
 
-/** Flags of a page: it has old bytes; it has new bytes. A page is stored as its index times `FLAGS`, plus these. */
+/**
+ * Flags of a page: `OLD` if the page has old bytes, `NEW` if the page has new bytes. An entry stores the index of each
+ * page times `FLAGS`, plus the flags of the page.
+ */
 const OLD = 1;
 const NEW = 2;
 const FLAGS = 4;
-/** Pages from this index on have entries of their own. */
+/** A page with this index or a higher one is written as an entry of its own. */
 export const DELTA_INDEX_MAX = 2 ** 30;
 
-/** The bit of an entry's info that says that it has only old bytes, for a folded record. */
+/** Flag in the info of an entry: the entry describes only old bytes, because it belongs to a folded record. */
 const ONLY_OLD = 1 << 19;
 
 /** How one page changes. `before` or `after` is null if the page does not exist then. */
@@ -52,7 +59,7 @@ export interface DeltaChange {
   readonly isExact: boolean;
 }
 
-/** A page that a redo knows exactly, and that stays as it is. */
+/** A page that a redo knows exactly, and that the record does not change. */
 export interface UnchangedPage {
   readonly pageIndex: number;
   readonly bytes: Uint8Array;
@@ -61,16 +68,19 @@ export interface UnchangedPage {
 /** The old bytes of one page, for a folded record. */
 export interface EarlierPage {
   readonly pageIndex: number;
-  /** For each byte, its offset in the bytes of the source pages; or a negative number: -1 minus the byte. */
+  /**
+   * For each byte of the page, its offset in the bytes of the source pages, or a negative number: -1 minus the byte.
+   */
   readonly sources: Int32Array;
 }
 
-// Buffers for all entries of a worker: every use ends within one call.
+// One buffer serves all entries of a worker, because every use ends within one call.
 const scripts = new ScriptWriter();
 
 /**
- * Encodes an entry of whole words, valid until the next call; null if no bytes of the pages have moved. If much was not
- * found in the pages themselves, `others` gives pages that stay as they are, from which bytes may be copied too.
+ * Encodes the changes as one entry, whose bytes are valid until the next call. Returns null if no bytes of the pages
+ * have moved. If many new bytes are not found in the changed pages, bytes are also copied from the unchanged pages that
+ * `others` returns.
  */
 export function encodeDelta(
   changes: readonly DeltaChange[],
@@ -89,7 +99,7 @@ export function encodeDelta(
     if (used.length > 0) return encodeDelta([...changes, ...used], checksum);
   }
   const rest = bytesOf(old, uncovered(copies, old.length));
-  // Where nothing of the old bytes was found in the new ones, nothing will be found the other way round.
+  // If no new bytes were found in the old bytes, no old bytes will be found in the new bytes.
   const isVain = copies.count === 0 && exactBytes === old.length;
   const restCopies = isVain ? copies : findCopies(next, rest);
   if (copies.count + restCopies.count === 0) return null;
@@ -103,7 +113,10 @@ export function encodeDelta(
   return finish(sums, DELTA);
 }
 
-/** Returns the pages that have bytes which are missing in the copies, at least `MISSING_BYTES` of them. */
+/**
+ * Returns the unchanged pages that contain bytes which no copy covers; none if they contain fewer than `MISSING_BYTES`
+ * of such bytes.
+ */
 function usedPages(
   others: readonly UnchangedPage[],
   next: Uint8Array,
@@ -155,29 +168,32 @@ export function encodeEarlier(
   return finish(sums, DELTA | ONLY_OLD);
 }
 
-/** A page of an entry. */
+/** A page of an entry, and the place of its bytes in the entry. */
 interface Page {
   readonly pageIndex: number;
-  /** Checksum of its new bytes. */
+  /** Checksum of the page's new bytes. */
   readonly newSum: number;
-  /** Where its bytes begin in the old and in the new bytes; -1 if it has none. */
+  /** Offset of the page in the entry's old bytes and in its new bytes; -1 if the page has no old or no new bytes. */
   readonly oldAt: number;
   readonly newAt: number;
 }
 
-/** What the old bytes of an entry's pages are. The runs do not leave a page. */
+/** Receives the old bytes of an entry's pages as runs. No run crosses the end of a page. */
 export interface EarlierRuns {
-  /** The old bytes are those of another page, or of this one, after the record. */
+  /**
+   * The old bytes of the page equal bytes that a page, perhaps this one, has after the record: page `from`, from offset
+   * `fromAt` on.
+   */
   copy(pageIndex: number, at: number, from: number, fromAt: number, length: number): void;
-  /** The old bytes are `bytes` from `from` on. */
+  /** The old bytes of the page equal `bytes` from offset `from` on. */
   literal(pageIndex: number, at: number, bytes: Uint8Array, from: number, length: number): void;
 }
 
-/** An entry in the bytes of a record. */
+/** A decoded entry for pages whose bytes moved. */
 export class DeltaEntry {
   readonly kind = 'delta';
   readonly pages: readonly Page[];
-  /** Word offset after the entry. */
+  /** Word offset of the end of the entry. */
   readonly end: number;
   readonly isOnlyOld: boolean;
   readonly #bytes: Uint8Array;
@@ -217,7 +233,8 @@ export class DeltaEntry {
   }
 
   /**
-   * Passes the new bytes of each page that exists afterwards to `put`. `readOld` returns the exact old bytes of a page.
+   * Passes the new bytes of each page that exists after the record to `put`. `readOld` returns the exact old bytes of a
+   * page.
    *
    * @throws CORRUPT, and errors of `readOld`
    */
@@ -243,7 +260,11 @@ export class DeltaEntry {
     }
   }
 
-  /** Passes what the old bytes of each page that existed before are; each byte once or more often. @throws CORRUPT */
+  /**
+   * Passes all old bytes of each page that existed before the record to `runs`. A byte may be passed more than once.
+   *
+   * @throws CORRUPT
+   */
   undo(runs: EarlierRuns): void {
     const copies = new Copies();
     const copy = (old: number, source: number, length: number) =>
@@ -299,7 +320,7 @@ function gather(pages: readonly (Uint8Array | null)[]): Uint8Array {
   return bytes;
 }
 
-/** Returns the number of bytes before the pages of an entry: they follow the checksums of their new bytes. */
+/** Returns the number of bytes before the page numbers of an entry, which follow the checksums of the new bytes. */
 function headBytes(pageCount: number): number {
   return 4 * (HEADER_WORDS + pageCount);
 }
@@ -315,7 +336,7 @@ function finish(sums: readonly number[], info: number): Uint8Array {
   return bytes;
 }
 
-/** For each new page, where the same page lies in the old bytes; -1 if it must not be copied. */
+/** Returns, for each new page, the offset of the same page in the old bytes; -1 if that page must not be copied. */
 function placesOf(changes: readonly DeltaChange[]): Int32Array {
   const places: number[] = [];
   let old = 0;
@@ -358,7 +379,10 @@ function bytesOf(bytes: Uint8Array, gaps: readonly number[]): Uint8Array {
   return found;
 }
 
-/** Splits a part of the gaps' bytes where a gap ends: passes the offset in the whole, the bytes done, and the length. */
+/**
+ * Splits a part of the concatenated gaps at the ends of the gaps. Passes, for each piece, its offset in the original
+ * bytes, the number of bytes passed before, and its length.
+ */
 function eachPart(
   gaps: readonly number[],
   from: number,
@@ -379,7 +403,7 @@ function eachPart(
   }
 }
 
-/** Splits two equal runs where a page of either ends. */
+/** Splits two runs of equal length at the ends of the pages of either run. */
 function eachRun(
   one: number,
   other: number,
@@ -395,7 +419,7 @@ function eachRun(
   }
 }
 
-/** Adds the runs of a page's bytes to the copies, and its literals to the target. */
+/** Adds the copied runs of a page to `copies`, and its literals to `target`. */
 function addRuns(
   sources: Int32Array,
   places: readonly number[],

@@ -278,7 +278,10 @@ export class PageStore implements DatabaseFile {
     return this.#shown !== null;
   }
 
-  /** Sets how much a transaction keeps in memory: a restore changes the same pages many times. */
+  /**
+   * Sets how many bytes of changed pages a transaction keeps in memory. A restore keeps more, because it changes the
+   * same pages many times.
+   */
   setSpillBytes(bytes: number | null): void {
     this.#transaction.setSpillBytes(bytes);
   }
@@ -298,8 +301,8 @@ export class PageStore implements DatabaseFile {
   }
 
   /**
-   * Begins the next segment of the log, unless some page exists only in the active one. That is flushed
-   * first: its unflushed bytes could arrive after it was pruned, and would look damaged.
+   * Begins the next segment of the log, unless some page exists only in the active segment. The active segment is
+   * flushed first: its unflushed bytes could arrive after it was pruned, and would look damaged.
    */
   *rotateLog(): Flushing<void> {
     if (!this.#canRotate) return;

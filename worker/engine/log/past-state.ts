@@ -70,7 +70,7 @@ export class PastState implements DatabaseFile, UndonePages, PageLayer {
     for (let i = this.#sharedPages; i < end; i++) yield i;
   }
 
-  /** The reason why it can no longer be read; undefined while it can. */
+  /** The reason why the state can no longer be read; undefined while it can be read. */
   get ended(): Error | undefined {
     return this.#ended;
   }

@@ -1,8 +1,8 @@
 // The past states of one object that are open, and the memory that they share.
 //
-// Invariant: before a commit replaces a page, every open state gets it. When memory runs out, the least recently used
-// state is ended; its user can open it again. The states that branches begin with are pinned: their pages lie
-// elsewhere, so they are never ended to make room, and need no room here.
+// Invariant: before a commit replaces a page, every open state gets the old page. When memory runs out, the least
+// recently used state is ended; its user can open it again. The states that branches begin with are pinned: their pages
+// are stored elsewhere, so they are never ended to make room, and take no memory here.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { PendingRestore } from './checkpoint-file.ts';

@@ -50,7 +50,7 @@ export const RESTORE = 2;
 export const MARKER = 4;
 /** Flag: the transaction replaced the object's state with that of a branch (promote). */
 export const PROMOTE = 8;
-/** Flag: an annotation follows the header. */
+/** Flag: an annotation follows the record's header. */
 export const ANNOTATED = 16;
 
 /**
@@ -186,7 +186,7 @@ export class RecordWriter {
     return at;
   }
 
-  /** Adds a whole entry, as the differences of pages are encoded. */
+  /** Adds a whole entry that the caller has encoded, such as the differences of pages. */
   addEntry(bytes: Uint8Array): void {
     this.#reserve((bytes.length & ~7) + 16);
     this.#bytes.set(bytes, this.#end);
@@ -296,8 +296,8 @@ export class RecordWriter {
 }
 
 /**
- * True if so many of 32 sampled bytes differ, or if there is only one side. A word that is typed into a text shifts all
- * bytes behind it.
+ * True if at least `samples` of 32 sampled bytes differ, or if the page is new or removed. A word that is typed into a
+ * text shifts all bytes behind it, so most bytes of the page differ.
  */
 export function differsMuch({ before, after }: PageChange, samples = 2): boolean {
   if (before === null || after === null) return true;

@@ -1,8 +1,8 @@
 // Redo: applies the records after the last checkpoint when an object is opened.
 //
-// Invariants: pages that may be torn in the main file are rebuilt from the log and verified against
-// the checksums in their last record; nothing is written. Bytes are copied from one page to another only if
-// the log has held that page whole, since a page of the main file may be torn or newer than the record. The overlay refers only to the newest
+// Invariants: pages that may be torn in the main file are rebuilt from the log and verified against the checksums in
+// their last record; nothing is written. Bytes are copied from a page to another only if the log has held the first
+// page whole, since a page of the main file may be torn or newer than the record. The overlay refers only to the newest
 // segment, because the main file contains everything before a segment once that segment begins.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
@@ -17,17 +17,19 @@ export class Redo {
   readonly overlay: Overlay = new Map();
   /** Number of pages after the records applied so far. */
   pageCount: number;
-  /** The highest number of pages after any record so far. */
+  /** The highest number of pages after any record applied so far. */
   pageCountMost: number;
   readonly #main: SyncFile;
   readonly #checksum: Checksum;
   readonly #sums = new Map<number, number>();
-  /** The pages of the overlay whose bytes are exact at each record since the log has held them whole. */
+  /**
+   * Pages of the overlay whose bytes are known exactly after each record, because the log has held these pages whole.
+   */
   readonly exact = new Set<number>();
   /** The segment being replayed. */
   #segment: SyncFile;
 
-  /** Starts with `segment`, the one with the checkpoint's position. */
+  /** Starts with `segment`, which contains the checkpoint's position. */
   constructor(main: SyncFile, segment: SyncFile, pageCount: number, checksum: Checksum) {
     this.#main = main;
     this.#segment = segment;
@@ -36,7 +38,9 @@ export class Redo {
     this.pageCountMost = pageCount;
   }
 
-  /** Continues with the next segment; it began only after the main file was flushed with everything before it. */
+  /**
+   * Continues with the next segment. That segment began only after the main file was flushed with everything before it.
+   */
   beginSegment(segment: SyncFile): void {
     this.#segment = segment;
     this.overlay.clear();
@@ -62,7 +66,7 @@ export class Redo {
     this.pageCountMost = Math.max(this.pageCountMost, pageCount);
   }
 
-  /** Verifies the rebuilt pages. @throws CORRUPT if one is wrong, or the main file lacks pages. */
+  /** Verifies the rebuilt pages. @throws CORRUPT if a page has the wrong checksum, or if the main file lacks pages. */
   verify(): void {
     for (const [pageIndex, page] of this.overlay) {
       if (!(page instanceof Uint8Array)) continue;

@@ -110,10 +110,10 @@ export class Restore {
   }
 
   /**
-   * Cancels a requested restore that is not shown yet; returns false if there is none. The next flush makes this
-   * durable. Must not be called during a transaction, because a marker cannot lie between its parts.
+   * Cancels a requested restore that is not shown yet; returns false if there is none. The next flush makes the
+   * cancellation durable. Must not be called during a transaction, because a marker cannot lie between its parts.
    *
-   * @throws DISK_FULL, IO: it is still requested
+   * @throws DISK_FULL, IO: the restore is still requested
    */
   takeBack(): boolean {
     const isOwed = this.#shown.kind === 'owed';
@@ -133,7 +133,7 @@ export class Restore {
 
   /** Writes the requested restore to the log, which makes it pending. */
   writeRequest(): void {
-    // A marker cannot lie between the parts of a transaction; a later flush writes it then.
+    // A marker cannot lie between the parts of a transaction, so a later flush writes the request.
     if (this.#requested === null || this.#log.hasOpenParts) return;
     this.#appendMarker(this.#requested);
     this.#requested = null;
@@ -142,10 +142,10 @@ export class Restore {
   /**
    * Shows the state of the pending restore, if there is one.
    *
-   * @throws BOOKMARK_UNAVAILABLE if the history does not go back far enough, BOOKMARK_INVALID if another commit has
-   *   the sequence now, CORRUPT if the history is damaged, DISK_FULL if it changes more than is kept in memory, and
-   *   the disk has no room for that. The restore is cancelled then. On a disk that does not even take that, the
-   *   object is shown without the restore, and cannot be changed.
+   * @throws BOOKMARK_UNAVAILABLE if the history does not go back far enough, BOOKMARK_INVALID if another commit has the
+   * sequence now, CORRUPT if the history is damaged, DISK_FULL if the restore changes more pages than fit in memory,
+   * and the disk has no room for them. The restore is then cancelled. If the disk has no room even for the
+   * cancellation, the object is shown without the restore, and cannot be changed.
    */
   async show(): Promise<void> {
     if (this.#pending === null) return;
@@ -163,10 +163,10 @@ export class Restore {
   }
 
   /**
-   * Commits the restore that is shown, without a flush. Does nothing if there is none.
+   * Commits the restore that is shown, without a flush. Does nothing if no restore is shown.
    *
-   * @throws DISK_FULL, IO: it is still shown, and can be committed later. CORRUPT if a page is damaged: it is
-   *   cancelled, and the shown state cannot be changed; the next opening is without it.
+   * @throws DISK_FULL, IO: the restore is still shown, and can be committed later. CORRUPT if a page is damaged: the
+   * restore is cancelled, the shown state cannot be changed, and the next opening is without the restore.
    */
   commit(): void {
     const shown = this.#shown;
@@ -234,7 +234,7 @@ export class Restore {
     this.#committedAt = this.#log.position;
   }
 
-  /** Cancels a shown restore. If the disk refuses that, the next opening fails in the same way. */
+  /** Cancels a shown restore. If the disk refuses the cancellation, the next opening fails in the same way. */
   #giveUp(error: StorageError): void {
     this.#shown = { kind: 'impossible', error };
     try {
@@ -245,8 +245,8 @@ export class Restore {
   }
 
   /**
-   * Cancels a restore that cannot be made, durably. On a disk that is too full for that, the object is shown without
-   * it: nothing is committed then, because the restore would undo it.
+   * Cancels an impossible restore, durably. If the disk is too full for the cancellation, the object is shown without
+   * the restore. Nothing is committed then, because the restore would undo it.
    *
    * @throws the reason, even if the disk fails
    */

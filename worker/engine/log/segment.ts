@@ -77,7 +77,7 @@ const SCANNED_BYTES = 1 << 12;
 export interface Folded {
   /** The spacing of the states that thinning keeps: one in each such span. */
   readonly spacingMs: number;
-  /** The bytes by which it is smaller than the segments that it replaces. */
+  /** The number of bytes by which the folded segment is smaller than the segments that it replaces. */
   readonly savedBytes: number;
 }
 
@@ -272,7 +272,7 @@ export class Segment {
     return this.#changes;
   }
 
-  /** Records that a flush has ended, which covers this many changes. */
+  /** Records that a flush, which covers this many changes, has ended. */
   flushed(changes: number): void {
     assert(changes <= this.#changes, 'a flush covers changes that were not made');
     this.#flushed = Math.max(this.#flushed, changes);

@@ -11,7 +11,7 @@ import type { Folding, FoldingParts, ThinningBounds } from './folding.ts';
 import { encodeEarlier } from './page-delta.ts';
 import { annotationIn, markerBody, RecordWriter } from './record.ts';
 
-// One writer for all objects: every use ends within one turn of the event loop.
+// One writer serves all objects, because every use ends within one turn of the event loop.
 const FOLDING_PARTS: FoldingParts = {
   writer: new RecordWriter(),
   earlierPages: (pageCount) => new EarlierPages(pageCount),

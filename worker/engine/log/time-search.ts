@@ -16,7 +16,7 @@ export type Dated = Pick<LogPosition, 'sequence' | 'timeMs'>;
 export interface Neighbours {
   /** The last commit that the test accepts; its checksum is 0 if only its sequence is known. */
   readonly last: Bookmark;
-  /** The commit after it; null if there is none. */
+  /** The commit after `last`; null if `last` is the newest one. */
   readonly next: Dated | null;
 }
 

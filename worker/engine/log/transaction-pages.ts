@@ -201,9 +201,9 @@ export class TransactionPages {
   }
 
   /**
-   * Writes the transaction to the log, in several parts if it is large: the last part commits it.
-   * Returns false, and writes nothing, if there is nothing to commit. SQLite counts a transaction whose statements were
-   * all undone; a change of that count alone is nothing.
+   * Writes the transaction to the log, in several parts if it is large: the last part commits it. Returns false, and
+   * writes nothing, if there is nothing to commit. SQLite also counts a transaction whose statements were all undone; a
+   * change of that count alone is not committed.
    */
   append(flags: number, sequence: number, annotation: Uint8Array | null): boolean {
     if (this.hasDirect) this.#flushDirect();
@@ -350,7 +350,9 @@ export class TransactionPages {
     return page;
   }
 
-  /** Returns what the log so far makes of the page: the base of its next change. */
+  /**
+   * Returns the content of the page after redoing the log so far. The next change of the page starts from this content.
+   */
   #beforeOf(page: TransactionPage | undefined): Before {
     switch (page?.kind) {
       case 'memory':
@@ -375,7 +377,7 @@ export class TransactionPages {
     return before;
   }
 
-  /** Adds the entry of one page to the record, after writing the part before if that is full. */
+  /** Adds the entry of one page to the record. If the current part is full, it is written first. */
   #addAlone(change: PageChange, header: RecordFacts, annotation: Uint8Array | null): void {
     if (writer.isFull) {
       this.#log.append(writer, { ...header, flags: CONTINUES });
@@ -401,7 +403,7 @@ export class TransactionPages {
     return this.#movedPages;
   }
 
-  /** True if these bytes of the first page differ from what the log has in the count of commits alone. */
+  /** True if `bytes`, the first page, differ from the content of that page in the log only in the count of commits. */
   #isCountedOnly(bytes: Uint8Array): boolean {
     const logged = this.#readLogged(0);
     return logged !== null && equalsButForCounters(logged, bytes);
@@ -500,7 +502,7 @@ function equals(a: Uint8Array, b: Uint8Array): boolean {
   return nextDifference(wordsOf(a), wordsOf(b), 0) === PAGE_WORDS;
 }
 
-/** For the first page of a database. */
+/** True if two versions of the first page of a database differ at most in the counts of commits. */
 function equalsButForCounters(a: Uint8Array, b: Uint8Array): boolean {
   const [one, other] = [wordsOf(a), wordsOf(b)];
   let from = 0;
@@ -511,12 +513,12 @@ function equalsButForCounters(a: Uint8Array, b: Uint8Array): boolean {
   return nextDifference(one, other, from) === PAGE_WORDS;
 }
 
-/** Returns the content of a page in memory; null if it is not there. */
+/** Returns the content of a page in memory; null if the page is not in memory. */
 function bytesOf(page: TransactionPage | undefined): Uint8Array | null {
   return page === undefined || page.kind === 'spilled' || page.kind === 'cut' ? null : page.bytes;
 }
 
-/** True if an original copy of the page is in memory, too. */
+/** True if memory also holds an original copy of the page. */
 function hasCopy(page: TransactionPage | undefined): boolean {
   const isChanged = page?.kind === 'memory' || page?.kind === 'cut';
   return isChanged && page.before instanceof Uint8Array;

@@ -1,8 +1,8 @@
-// Undo: reads the records after a position, from the newest on, and collects what takes the pages back to that state. A
-// restore commits the result; a past state keeps it in memory.
+// Undo: reads the records after a position, from the newest to the oldest, and collects the pages as they were at the
+// position. A restore commits these pages; a past state keeps them in memory.
 //
-// Invariant: every record is verified before it is used, and the chain of checksums is verified from the position to the
-// end of the log before the last pages are applied.
+// Invariant: every record is verified before it is used, and the chain of checksums is verified from the position to
+// the end of the log before the last pages are applied.
 
 import type { CommitLog } from './commit-log.ts';
 import { EarlierPages, type ReadPage } from './earlier-pages.ts';
@@ -15,18 +15,18 @@ import { type Place, prunedHistory } from './target-search.ts';
 /** Maximum bytes of earlier pages that are collected in memory before they are applied. */
 export const UNDO_BYTES = 32 << 20;
 
-/** The pages to which earlier ones are applied. */
+/** The present pages, to which the collected earlier pages are applied. */
 export interface UndonePages {
   readonly pageCount: number;
   /** Reads a page as it is now. */
   readonly readPage: ReadPage;
-  /** Turns pages into the earlier ones; more calls may follow. */
+  /** Changes the pages to their earlier content. More calls, with older pages, may follow. */
   undo(earlier: EarlierPages): void;
 }
 
 /**
- * Collects what undoes every record between the place and the present end of the log; the caller applies it. If it takes
- * more than `undoBytes`, what is collected so far is applied to `pages` first.
+ * Collects the pages that undo every record between the place and the present end of the log; the caller applies them.
+ * If they take more than `undoBytes`, the pages collected so far are first applied to `pages`.
  *
  * @throws BOOKMARK_UNAVAILABLE if a segment was pruned meanwhile, CORRUPT if the history is damaged
  */
@@ -57,7 +57,7 @@ export async function undoBackTo(
     earlier.resolve(pages.readPage);
     return earlier;
   }
-  throw prunedHistory(); // It was folded into another one meanwhile.
+  throw prunedHistory(); // The segment was folded into another one meanwhile.
 }
 
 interface ReadRecord {
@@ -66,17 +66,18 @@ interface ReadRecord {
 }
 
 /**
- * Reads the records from the one with the checksum `end` back to a position. Parts of a dropped transaction may follow
- * the first one. Only the records between two entries of the segment's index are in memory at once.
+ * Reads the records from the one with the checksum `end` back to the position `from`. Parts of a dropped transaction
+ * may follow the record with the checksum `end`. Only the records between two entries of the segment's index are in
+ * memory at once.
  *
- * @throws CORRUPT if the chain of records between both is broken
+ * @throws CORRUPT if the chain of records between `from` and `end` is broken
  */
 function* recordsBackFrom(segment: Segment, end: number, from: LogPosition): Generator<ReadRecord> {
   const later = segment.positions().filter(({ offset }) => offset > from.offset);
   let last = end;
   for (const start of [from, ...later].reverse()) {
     const read = recordsUntil(segment, start, last);
-    // An entry of the index may lie behind the record.
+    // The position of an index entry may lie behind the record with this checksum; then read from the entry before.
     if (read === null && start !== from) continue;
     if (read === null) throw damagedSegment(segment.number);
     yield* read.reverse();
@@ -84,7 +85,10 @@ function* recordsBackFrom(segment: Segment, end: number, from: LogPosition): Gen
   }
 }
 
-/** Reads the records from a position to the one with the checksum `end`, in order; null if that one is not found. */
+/**
+ * Reads the records from a position to the record with the checksum `end`, in order; null if no record has that
+ * checksum.
+ */
 function recordsUntil(segment: Segment, from: LogPosition, end: number): ReadRecord[] | null {
   const slab = new Slab();
   const read: ReadRecord[] = [];
