@@ -1,11 +1,12 @@
 // The reads and writes of an object's storage, noted while the object has live reads.
 //
-// A transaction collects its writes. A rollback discards that, a commit keeps it, and the flush that
-// makes it durable hands it over, together with everything committed by then.
+// A transaction collects its writes. A rollback discards the collected writes, and a commit keeps them. The flush that
+// makes the commit durable passes them to the live reads, together with those of all commits so far.
 //
-// Invariant: while nobody watches, nothing is noted, and a write costs one comparison more.
+// Invariant: without live reads, nothing is noted, and a write costs one comparison more.
 //
-// Does not know live reads: it is told when one runs, and gets their reads with each operation (access-policy.ts).
+// Does not know live reads: the caller says when the first one begins and the last one ends, and passes the set of each
+// read with its operations (access-policy.ts).
 
 import { compareBytes } from '../../../src/shared/contract/key-order.ts';
 import { isEmptyRange, type KeyRange } from '../../../src/shared/contract/key-range.ts';
@@ -24,7 +25,7 @@ const SCHEMA: ReadonlySet<string> = new Set(['sqlite_master']);
 
 export class Accesses {
   readonly #database: WatchedDatabase;
-  /** The notes of writes; undefined while nobody watches. */
+  /** The notes of writes; undefined while there are no live reads. */
   notes: WriteNotes | undefined;
 
   constructor(database: WatchedDatabase) {
@@ -37,14 +38,14 @@ export class Accesses {
     this.#database.forgetTables();
   }
 
-  /** There are no live reads any more. */
+  /** Called when there are no live reads any more: stops noting. */
   unwatch(): void {
     this.notes = undefined;
     this.#database.forgetTables();
   }
 }
 
-/** The writes of the open transaction, and those of commits that are not handed over. */
+/** The writes of the open transaction, and the writes of commits that no flush has reported yet. */
 export class WriteNotes implements QueryWatcher {
   readonly #onFlushed: (writes: WriteSet) => void;
   #open: WriteSet | undefined;
@@ -54,7 +55,7 @@ export class WriteNotes implements QueryWatcher {
     this.#onFlushed = onFlushed;
   }
 
-  /** The place of the next write's note. */
+  /** The set to which the next write is added. */
   get writes(): WriteSet {
     return (this.#open ??= new WriteSet());
   }
@@ -67,7 +68,7 @@ export class WriteNotes implements QueryWatcher {
 
   readonly onRow: ToldRow = (table, key) => this.writes.addRow(table, key);
 
-  /** A hidden table was created, which queries may list. */
+  /** Called when a hidden table was created: a query that lists the tables may have changed. */
   tableCreated(): void {
     this.writes.addTables(SCHEMA);
   }
@@ -80,7 +81,7 @@ export class WriteNotes implements QueryWatcher {
     else this.#committed.addAll(written);
   }
 
-  /** The transaction was rolled back, as a whole. */
+  /** Called when the whole transaction was rolled back. */
   rolledBack(): void {
     this.#open = undefined;
   }
@@ -94,8 +95,8 @@ export class WriteNotes implements QueryWatcher {
 }
 
 /**
- * The keys, ranges of keys and tables that a live read has read, and whether it read the alarm. It never lacks an
- * access: accesses that cannot be named are `everything`.
+ * The keys, ranges of keys and tables that a live read has read, and whether it read the alarm. The set never lacks an
+ * access: accesses that cannot be named count as a read of everything.
  */
 export class ReadSet {
   readonly #keys = new Set<string>();
@@ -163,8 +164,9 @@ export class ReadSet {
 export const KEYS_MAX = 10_000;
 
 /**
- * The keys and tables that transactions have written, and whether they changed the alarm; or everything. It never lacks
- * a write. Too many only make a live read run once more in vain, so beyond KEYS_MAX keys or rows, all count as written.
+ * The keys and tables that transactions have written, and whether they changed the alarm; or everything. The set never
+ * lacks a write. Additional entries only make a live read run once more in vain, so beyond KEYS_MAX keys or rows, all
+ * count as written.
  */
 export class WriteSet {
   readonly #keys = new Set<string>();

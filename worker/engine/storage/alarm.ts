@@ -11,7 +11,8 @@ import type { Metadata } from './metadata.ts';
 interface Run {
   readonly timeMs: number;
   /**
-   * True if an alarm was set or deleted since the run began; undefined after a rollback, when it must be read again.
+   * True if an alarm was set or deleted since the run began. Undefined after a rollback: it must then be found out from
+   * the stored time.
    */
   replaced: boolean | undefined;
 }

@@ -12,7 +12,7 @@ import type { PastState } from '../log/past-state.ts';
 
 type BranchLog = Pick<ObjectFiles, 'branches' | 'holdMoment' | 'pinPast' | 'closePast'>;
 
-/** The functions of the storage that are needed here. */
+/** The functions of the object's storage that branches need. */
 interface Owner {
   currentBookmark(): string;
   bookmarkForTime(timeMs: number): string | Promise<string>;

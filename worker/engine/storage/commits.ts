@@ -114,7 +114,7 @@ export class Commits {
   /** Starts the flush of every write so far, and settles when they are durable; undefined if they all are. */
   durability(): Promise<void> | undefined {
     const newest = this.#newest(() => true);
-    this.#await(); // Runs after `newest` was read: a flush that fails at once rejects it.
+    this.#await(); // Called only now that `newest` was read: a flush that fails at once rejects that ticket.
     return newest;
   }
 

@@ -50,7 +50,8 @@ export class Databases {
   }
 }
 
-// ---- SQLite on an object's log: the database opened through the VFS, and forgotten by it when closed.
+// ---- SQLite on an object's log: the database is opened through the VFS, which knows the file until the database is
+// closed.
 
 export interface LogDatabase {
   readonly database: Database;

@@ -107,6 +107,6 @@ function refuseSql(): never {
   throw wrongBackend('sql');
 }
 
-// Storing one of these is a DataCloneError, as for any platform object.
+// Storing an object of one of these classes is a DataCloneError, as for any platform object.
 refuseToClone(DurableObjectStorage, DurableObjectTransaction, SyncKvStorage, ListIterator);
 refuseToClone(UserSql, Statement, Cursor, RowIterator, RawIterator);

@@ -1,7 +1,7 @@
 // Loads `late.js` when an operation first needs it.
 //
-// Invariants: only operations that are asynchronous use them, because a synchronous one cannot wait for a file. A load
-// that fails changes nothing: the operation rejects, and the next one tries again.
+// Invariants: only asynchronous operations use the late parts, because a synchronous operation cannot wait for a file.
+// A load that fails changes nothing: the operation rejects, and the next one tries again.
 //
 // The package build replaces the import by the address of `late.js` beside this code, which bundlers copy as a file: no
 // bundler has to split a worker.
@@ -37,7 +37,7 @@ export class LateCode {
     this.#parts = parts;
   }
 
-  /** The parts; only for the rest of an operation that has loaded them. */
+  /** The late parts. Only an operation that has loaded them may use them. */
   get loaded(): LateParts {
     assert(this.#parts !== undefined, 'the operation has loaded the late parts');
     return this.#parts;

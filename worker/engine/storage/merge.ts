@@ -3,7 +3,8 @@
 //
 // Keys and rows are changed by diff/application; the alarm is set through the object, which also schedules it.
 //
-// Invariant: it runs inside an open transaction, which the caller rolls back if it throws or returns conflicts.
+// Invariant: a merge runs inside an open transaction, which the caller rolls back if the merge throws or returns
+// conflicts.
 
 import type { WireConflict } from '../../../src/shared/contract/changes.ts';
 import { CONFLICTS_MAX, type Decisions } from '../../../src/shared/contract/decisions.ts';
@@ -127,7 +128,10 @@ class Decided {
     this.#decisions = decisions;
   }
 
-  /** Returns how a conflict was decided; undefined if it was not. A change that cannot be made is in conflict again. */
+  /**
+   * Returns how a conflict was decided; undefined if it was not decided. A decided change that cannot be made is a
+   * conflict again.
+   */
   of(index: number): 'ours' | 'theirs' | undefined {
     const at = this.#decisions?.at === null ? 0 : index;
     return this.#decisions?.each[at];

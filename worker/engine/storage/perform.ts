@@ -145,7 +145,10 @@ function copyBytes(value: Uint8Array): Uint8Array {
   return value.slice();
 }
 
-/** Values up to this size share a buffer. Larger ones get their own, because `take` copies the shared one once more. */
+/**
+ * Values up to this size share a buffer. Larger values get buffers of their own, because `take` copies the shared
+ * buffer once more.
+ */
 const SHARED_BYTES_MAX = 4096;
 
 const INITIAL_BYTES = 1024;

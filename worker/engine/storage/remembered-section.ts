@@ -1,9 +1,9 @@
-// The critical section of an event that waits for a comparison: a section that the event opens afterwards belongs inside it,
-// and not inside the section of a task that has run meanwhile.
+// Remembers the critical section of an event that waits for a comparison. A section that the event opens after the wait
+// belongs inside the remembered section, not inside the section of a task that has run meanwhile.
 
 import type { StorageEnvironment } from './storage-environment.ts';
 
-/** Remembers the critical section of the running event; the result runs a later step of the event in it. */
+/** Remembers the critical section of the running event. The result runs a later step of the event in that section. */
 export function rememberSection(
   environment: Pick<StorageEnvironment, 'continuation'>,
 ): <T>(step: () => Promise<T>) => Promise<T> {

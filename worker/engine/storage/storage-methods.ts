@@ -19,12 +19,13 @@ import { performerOf } from './perform.ts';
 type WorkerOwner = 'transaction' | 'storage';
 
 /**
- * Runs a method. It calls `checkOpen` after the arguments were converted, because their getters run the user's code.
+ * Runs a method. The function calls `checkOpen` after converting the arguments, because their getters run the user's
+ * code.
  */
 type Run = (storage: ObjectStorage, args: readonly unknown[], checkOpen: () => void) => unknown;
 
 /**
- * Defines the methods of the owners on a class. `storageOf` throws if it gets another object; `checkOpen` throws the
+ * Defines the methods of the owners on a class. `storageOf` throws if `this` is another object; `checkOpen` throws the
  * method's error if the method must not run now.
  */
 export function defineStorageMethods<Self>(

@@ -190,7 +190,7 @@ export class Transactions {
     return result;
   }
 
-  /** Rolls everything back, for deleteAll, which would delete it anyway. */
+  /** Rolls back every transaction, for deleteAll, which would delete their writes anyway. */
   discard(): void {
     if (this.#state.kind === 'none') return;
     const implicit = this.#state.kind === 'implicit';

@@ -1,13 +1,14 @@
-// Work on an object's files that nobody waits for: segments opened ahead, old ones removed, and the record and the
-// checkpoint of a restore, for which the events that the object was opened for do not wait.
+// Work on an object's files that no caller waits for: opening segments ahead, removing old ones, and committing and
+// checkpointing a restore after the object was opened. The events for which the object was opened do not wait for the
+// restore.
 //
-// Invariant: a disk that is full leaves the work for later; any other failure resets the object.
+// Invariant: if the disk is full, the work is left for later; any other failure resets the object.
 
 import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
 import type { Commits } from './commits.ts';
 import type { StorageEnvironment } from './storage-environment.ts';
 
-/** How long a restore that is shown waits to be committed. */
+/** Milliseconds after which a restore that the opening has shown is committed. */
 const RESTORE_DELAY_MS = 1000;
 
 export class Upkeep {
