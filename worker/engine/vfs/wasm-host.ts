@@ -8,7 +8,7 @@
 
 const PAGE_BYTES = 65_536;
 
-/** The sizes that the build declares; WebAssembly refuses a memory with another maximum. */
+/** The sizes of memory that the build declares; WebAssembly refuses a memory with another maximum. */
 const MEMORY_PAGES = { initial: 128, maximum: 32_768 };
 const MEMORY_BYTES_MAX = MEMORY_PAGES.maximum * PAGE_BYTES;
 
@@ -29,9 +29,9 @@ export interface StartedWasm {
 }
 
 /**
- * Starts SQLite's module, which takes a millisecond: compiling it takes the time.
+ * Starts SQLite's compiled module, which takes a millisecond; compiling takes much longer.
  *
- * @throws an error of WebAssembly if it is another program
+ * @throws an error of WebAssembly if the module is another program
  */
 export function startWasm(module: WebAssembly.Module): StartedWasm {
   const memory = new WebAssembly.Memory(MEMORY_PAGES);

@@ -64,7 +64,7 @@ export class WasmMemory {
    */
   scratch(sizeBytes: number): number {
     const tooSmall = sizeBytes > this.#scratchBytes;
-    // One huge value must not keep its memory for good.
+    // Do not keep the memory of one huge value for good.
     const tooLarge = sizeBytes !== 0 && this.#scratchBytes > SCRATCH_BYTES_KEPT;
     if (tooSmall || tooLarge) {
       const size = Math.max(SCRATCH_BYTES, sizeBytes);

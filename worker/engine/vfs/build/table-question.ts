@@ -46,7 +46,7 @@ export interface TableQuestion {
 /** The place where SQLite asks about a table without used columns. */
 interface Question {
   readonly body: Span;
-  /** Position of the `br_if` that skips the question. On the stack lies whether columns are used. */
+  /** Position of the `br_if` that skips the question. The value on the stack there says whether columns are used. */
   readonly skipAt: number;
   /** Position of the code that asks. */
   readonly askAt: number;
