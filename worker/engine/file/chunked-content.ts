@@ -87,14 +87,14 @@ export class ChunkedContent {
     return change;
   }
 
-  /** Takes back a change that could not be stored. */
+  /** Marks a change that could not be stored as not stored again. */
   putBack({ chunks, cutAt, sizeBytes }: FileChange): void {
     for (const [index] of chunks) this.#changed.add(index);
     if (cutAt !== null) this.#cutAt = Math.min(cutAt, this.#cutAt ?? cutAt);
     if (sizeBytes !== null) this.#isSizeChanged = true;
   }
 
-  /** Returns the memory to the budget; the content must not be used afterwards. */
+  /** Returns the memory of the content to the budget; the content must not be used afterwards. */
   free(): void {
     this.#budget.release(this.#chunks.size * CHUNK_BYTES);
     this.#chunks.clear();

@@ -27,12 +27,15 @@ export class ClearanceWatch {
   readonly #exists: () => Promise<boolean>;
   readonly #environment: WatchEnvironment;
   #checkedMs = Number.NEGATIVE_INFINITY;
-  /** The check in progress; undefined if a call has failed since it began. */
+  /** The check in progress; undefined if a call has failed since that check began. */
   #runningCheck: Promise<void> | undefined;
   #failures = 0;
   #error: Error | undefined;
   #underWay = 0;
-  /** True while a timer for the next regular check is set. Setting one can cost more than a call, so it is kept. */
+  /**
+   * True while a timer for the next regular check is set. The timer is kept between calls, because setting one can cost
+   * more than a call.
+   */
   #checksRegularly = false;
   #reportCleared: (error: Error) => void = () => {};
 
@@ -72,7 +75,7 @@ export class ClearanceWatch {
     this.#failures += 1;
   }
 
-  /** Checks now. @throws SITE_DATA_CLEARED */
+  /** Checks now whether the marker still exists. @throws SITE_DATA_CLEARED */
   look(): Promise<void> {
     if (this.#error !== undefined) return Promise.reject(this.#error);
     this.#runningCheck ??= this.#checkOnce();

@@ -33,7 +33,7 @@ export interface SyncFile {
   /** Closes the file; idempotent. */
   close(): void;
   /**
-   * Closes the file inside this call, so that the space of an emptied file is free. Missing where `close` does that.
+   * Closes the file inside this call, so that the space of an emptied file is free. Missing if `close` already does so.
    */
   closeNow?(): void;
 }

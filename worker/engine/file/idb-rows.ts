@@ -80,7 +80,7 @@ export class IdbRows implements FileRows {
       upgrade(database) {
         for (const store of STORES) database.createObjectStore(store);
       },
-      // To stay connected would block the other for as long as this worker lives.
+      // An open connection would block the deletion or the newer version as long as this worker lives.
       blocking: (_version, otherVersion) =>
         this.#lose(
           otherVersion === null
@@ -90,7 +90,7 @@ export class IdbRows implements FileRows {
       // Site data was cleared, the disk failed, or the browser's database process ended.
       terminated: () => this.#lose('the browser has closed it'),
     });
-    // The browser has answered when nobody waited any more.
+    // The browser has opened the database only after the caller stopped waiting.
     if (this.#loss !== undefined) this.#database.close();
   }
 
@@ -115,7 +115,7 @@ export class IdbRows implements FileRows {
       }
     } catch (error) {
       if (error instanceof SilentDatabase) this.#lose(SILENCE);
-      // Otherwise the connection is being lost; another one tells.
+      // Any other error means that the connection is being lost, so another connection reads the mark.
     }
     if (this.#isSilent) return true;
     try {
@@ -271,7 +271,7 @@ async function untilCommitted(
   try {
     await done;
   } catch (cause) {
-    // A request that was not refused itself says only that it was aborted.
+    // The error of a request that failed only because of the abort names no cause.
     const isRefused = refusal !== undefined && (refusal as DOMException).name !== 'AbortError';
     throw isRefused ? refusal : cause;
   }

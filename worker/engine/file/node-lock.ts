@@ -25,12 +25,12 @@ interface Holder {
   readonly machine: string;
   /** Start of the process, from `startOf`. */
   readonly start: string | null;
-  /** The start of its kernel, in which its id is unique; null if the system does not tell. */
+  /** The start of the kernel in which the process id is unique; null if the system does not tell. */
   readonly boot: string | null;
   readonly namespaces: string | null;
-  /** The name of the socket on which it listens; null if there is none. */
+  /** The name of the socket on which the process listens; null if there is none. */
   readonly socket: string | null;
-  /** Unique to each lock. */
+  /** A text that is unique to each lock. */
   readonly token: string;
 }
 

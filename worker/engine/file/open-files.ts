@@ -121,7 +121,7 @@ export class OpenFiles {
     }
   }
 
-  /** Refuses a waiting opening if no file is given back for too long; the result cancels this. */
+  /** Refuses a waiting opening if no file is given back for too long; the result cancels that. */
   #watch(waiting: Waiting, rearmed: (cancel: () => void) => void): () => void {
     const returns = this.#returns;
     return this.#environment.after(OPEN_WAIT_MS, () => {

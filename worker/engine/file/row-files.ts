@@ -108,7 +108,7 @@ export class RowFiles {
       end();
       return;
     }
-    // Ignore a failure: it loses only bytes that were not flushed; the next opening finds the flushed ones.
+    // Ignore a failure, which loses only bytes that were not flushed: the next opening finds the flushed bytes.
     const stored = this.#queue.save(content).then(end, end);
     this.#held.set(id, { state: 'closing', path, stored });
   }
