@@ -18,11 +18,11 @@ import {
   ALARM_RETRY_MS,
 } from '../../../src/shared/contract/limits.ts';
 
-/** The facts about a run that the handler gets. */
+/** The properties of a run that its handler receives. */
 export interface AlarmRun {
-  /** The time it was set to, in milliseconds. */
+  /** The time for which the alarm was set, in milliseconds. */
   readonly scheduledTime: number;
-  /** How many runs of it have failed. */
+  /** Number of runs of the alarm that have failed. */
   readonly retryCount: number;
 }
 
@@ -33,27 +33,27 @@ export interface AlarmClock {
   at(timeMs: number, task: () => void): () => void;
   /** Runs the task after the delay; the result cancels it. */
   after(delayMs: number, task: () => void): () => void;
-  /** Uniform in [0, 1). */
+  /** Returns a random number in [0, 1), uniformly distributed. */
   random(): number;
 }
 
 /**
- * How a run ended. `failed`: the handler failed and is retried. `dropped`: it failed and asked for no
- * retry. `unreached`: the handler could not run to its end, through no fault of its own.
+ * How a run ended. `failed`: the handler failed and is retried. `dropped`: the handler failed and asked for no retry.
+ * `unreached`: the handler could not run to its end, through no fault of its own.
  */
 export type AlarmOutcome = 'succeeded' | 'failed' | 'dropped' | 'unreached';
 
 export interface AlarmRunner {
   /**
-   * Runs the handler. Never rejects. `retryCount`: how many runs of the stored alarm have failed; it is known
-   * once the object is open, because opening may bring another alarm (`stored`).
+   * Runs the handler. Never rejects. `retryCount` returns how many runs of the stored alarm have failed; call it once
+   * the object is open, because opening may bring another alarm (`stored`).
    */
   run(name: string, retryCount: () => number): Promise<AlarmOutcome>;
-  /** The last retry has failed: forgets the alarm. */
+  /** Called when the last retry has failed: deletes the object's alarm. */
   giveUp(name: string): Promise<void>;
 }
 
-/** `unreached`: how many runs in a row did not reach the handler. */
+/** A run of an alarm. `unreached` counts the runs in a row that did not reach the handler. */
 interface Attempt extends AlarmRun {
   readonly unreached: number;
 }
@@ -67,7 +67,7 @@ interface Waiting {
 interface Running {
   readonly kind: 'running';
   attempt: Attempt;
-  /** The time it was set to while running; null when it was deleted, undefined when neither. */
+  /** The time to which the alarm was set during the run; null if it was deleted, undefined if neither happened. */
   next: number | null | undefined;
   readonly ended: Promise<void>;
 }
@@ -85,7 +85,7 @@ export class AlarmScheduler {
     this.#runner = runner;
   }
 
-  /** The object's alarm was set to a time, or (null) deleted. */
+  /** Called when the object's alarm was set to a time, or (null) deleted. */
   set(name: string, timeMs: number | null): void {
     const state = this.#alarms.get(name);
     if (state?.kind === 'running') {
@@ -98,14 +98,16 @@ export class AlarmScheduler {
     this.#wait(name, first(timeMs), (task) => this.#clock.at(timeMs, task));
   }
 
-  /** The object is to be looked at then; an alarm that is already known stays as it is. */
+  /**
+   * Plans to look at the object at this time. If an alarm of the object is already known, that alarm stays as it is.
+   */
   found(name: string, timeMs: number): void {
     if (!this.#alarms.has(name)) this.set(name, timeMs);
   }
 
   /**
-   * The object was opened, and this alarm is stored, or (null) none: whatever was known is replaced. Retries go on
-   * if it is the alarm that failed. True if something else was known.
+   * Called when the object was opened, with its stored alarm, or null if none is stored: replaces the known alarm.
+   * Retries continue if the stored alarm is the one that failed. Returns true if another alarm, or none, was known.
    */
   stored(name: string, timeMs: number | null): boolean {
     const state = this.#alarms.get(name);
@@ -116,8 +118,8 @@ export class AlarmScheduler {
   }
 
   /**
-   * The known alarm of the object may be wrong: the object is looked at now. A run or retry that is
-   * under way looks anyway.
+   * Called when the known alarm of the object may be wrong: plans to look at the object now. A run or retry that is
+   * under way looks at the object anyway.
    */
   doubt(name: string): void {
     const state = this.#alarms.get(name);
@@ -129,7 +131,7 @@ export class AlarmScheduler {
     this.set(name, this.#clock.now());
   }
 
-  /** The object was deleted. */
+  /** Called when the object was deleted. */
   forget(name: string): void {
     const state = this.#alarms.get(name);
     if (state?.kind === 'waiting') state.cancel();
@@ -197,11 +199,11 @@ function first(scheduledTime: number): Attempt {
 
 /** The argument of an alarm handler; its members cannot be changed. */
 export class AlarmInvocationInfo {
-  /** The time the alarm was set to, in milliseconds since the epoch. */
+  /** The time for which the alarm was set, in milliseconds since the epoch. */
   declare readonly scheduledTime: number;
   /** True when an earlier run of this alarm failed. */
   declare readonly isRetry: boolean;
-  /** How many runs failed. */
+  /** Number of runs of this alarm that failed. */
   declare readonly retryCount: number;
 
   constructor({ scheduledTime, retryCount }: AlarmRun) {
@@ -216,7 +218,7 @@ export class AlarmInvocationInfo {
   }
 
   static {
-    // Minifiers rename the class.
+    // Define the name, because minifiers rename the class.
     Object.defineProperty(AlarmInvocationInfo, 'name', { value: 'AlarmInvocationInfo' });
   }
 }

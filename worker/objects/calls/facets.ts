@@ -36,13 +36,13 @@ import { CallerError, type ObjectCalls, type Receiver } from './object-calls.ts'
 interface Started {
   readonly startup: Promise<FacetStartup>;
   instance: ObjectInstance | undefined;
-  /** Why it has ended. */
+  /** The reason why the facet has ended; undefined while it runs. */
   ended: { readonly reason: unknown } | undefined;
-  /** The parent need not stay in memory for it any more. */
+  /** Called when the parent need not stay in memory for the facet any more. */
   release(): void;
 }
 
-/** The calls that reach a facet until the parent ends it, those included that have not arrived yet. */
+/** The calls that reach a facet until the parent ends it, including calls that have not arrived yet. */
 interface Era {
   /** The reason with which the parent has ended this facet; undefined while it runs. */
   ended: { readonly reason: unknown } | undefined;
@@ -74,7 +74,7 @@ export class DurableObjectFacets {
     this.#calls = calls;
   }
 
-  /** A stub of the facet; `start` says of which class it is, once it is called. */
+  /** Returns a stub of the facet. The first call of the stub runs `start`, which tells the class of the facet. */
   get(...parameters: [name: unknown, start: unknown]): object {
     checkArgumentCount('facets.get', parameters.length, 2);
     const address = this.#address('facets.get', parameters[0]);
@@ -89,7 +89,7 @@ export class DurableObjectFacets {
     const callee = { address: NOWHERE, bond: new Bond() };
     let first: Era | undefined;
     return createFacetStub(callee, () => {
-      // The callback is part of the code that calls, and of its critical section.
+      // The callback is part of the code that calls `get`, and of the critical section of that code.
       const enter = this.#parent.context.entrance();
       const era = this.#era(address);
       first ??= era;
@@ -106,7 +106,7 @@ export class DurableObjectFacets {
     if (this.#end(address, reason)) this.#host.abortFacet(address, reason);
   }
 
-  /** Resets the facet, and removes all it has stored, with its own facets. */
+  /** Resets the facet, and removes everything that it and its own facets have stored. */
   delete(...parameters: [name: unknown]): void {
     checkArgumentCount('facets.delete', parameters.length, 1);
     const address = this.#address('facets.delete', parameters[0]);
@@ -115,7 +115,7 @@ export class DurableObjectFacets {
     this.#parent.confirm(this.#host.deleteFacet(address, reason));
   }
 
-  /** Resets the facet `to`, which gets a copy of the data of `from` and its own facets. */
+  /** Resets the facet `to`, and gives it a copy of the data of `from` and of the facets of `from`. */
   clone(...parameters: [from: unknown, to: unknown]): void {
     checkArgumentCount('facets.clone', parameters.length, 2);
     const from = this.#address('facets.clone', parameters[0]);
@@ -144,7 +144,7 @@ export class DurableObjectFacets {
         const ended = eras.find((era) => era.ended !== undefined)?.ended;
         if (ended !== undefined) throw new CallerError(ended.reason);
         let instance = await this.#instance(address, start);
-        // Evicted while the call waited: it starts the facet again.
+        // The facet was evicted while the call waited, so the call starts it again.
         while (instance.context.wasClosed && !this.#parent.hasEnded) {
           instance = await this.#instance(address, start);
         }
@@ -208,7 +208,7 @@ export class DurableObjectFacets {
     };
   }
 
-  /** Forgets the facet, for a reason. False if no call has started it. */
+  /** Ends the facet with a reason. Returns false if no call has started the facet. */
   #end(address: ObjectAddress, reason: unknown): boolean {
     const key = addressKey(address);
     const era = this.#eras.get(key);
@@ -258,10 +258,11 @@ const NOWHERE = { className: null, id: '' };
 refuseToClone(DurableObjectFacets);
 
 /**
- * The stub of a facet, for the object that it belongs to: every member but `fetch` is one of the facet.
+ * Makes the stub of a facet for the object that the facet belongs to: every member but `fetch` is a member of the
+ * facet.
  *
- * It is valid as long as the instance that made it, so it cannot be stored or sent. `callerNow` carries one call of the
- * code that is running.
+ * The stub is valid as long as the instance that made it, so it cannot be stored or sent. `callerNow` carries one call
+ * of the code that is running.
  */
 export function createFacetStub(callee: Callee, callerNow: () => ObjectCaller): object {
   const remote: Remote = {

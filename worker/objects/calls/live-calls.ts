@@ -30,7 +30,7 @@ import type { Cancellation } from '../io/cancellation.ts';
 import type { KeptResults } from '../live/kept-results.ts';
 import { type LiveRead, type LiveResult, storageRead } from '../live/live-reads.ts';
 
-/** Most bytes of a result: as for the result of a call. */
+/** Maximum bytes of a result, as for the result of a call. */
 const RESULT_BYTES_MAX = 32 * 1024 * 1024;
 
 type Call = LiveRequest & { readonly op: 'call' };
@@ -122,7 +122,7 @@ class Follower {
   #end: LiveOutcome | undefined;
   #answer: ((outcome: LiveOutcome) => void) | undefined;
   readonly #stop: () => void;
-  /** The next forecast of the object takes its place. */
+  /** True if the instance is a forecast, which the object's next forecast replaces. */
   readonly #isForecast: boolean;
 
   constructor(
@@ -148,7 +148,8 @@ class Follower {
   }
 
   next(): Promise<LiveOutcome> {
-    this.#answer?.({ error: toWire(unknownRead()), isEnded: false }); // The page asked twice.
+    // The page asked twice for a result, so the first request fails.
+    this.#answer?.({ error: toWire(unknownRead()), isEnded: false });
     return new Promise((answer) => {
       this.#answer = answer;
       this.#give();
@@ -218,7 +219,7 @@ function keptFollower(
   keep: LiveKeep,
 ): Follower {
   const { address, storage } = instance;
-  // Taken before it reads: the result is of them, or of later ones.
+  // Take the era before the read begins: the result belongs to this era or to a later one.
   let era = kept.era(address);
   let schema = 0;
   const noting = <T>(run: () => T) => {

@@ -31,17 +31,17 @@ import { type EntryReceivers, ObjectCalls } from './object-calls.ts';
 
 /** The functions of the objects' side that entry points use. */
 export interface EntryParts {
-  /** Calls for whichever code is running. */
+  /** Makes calls for whichever code is running. */
   readonly ambient: ObjectCaller;
   /** The namespace of a class, for the code of this caller. @throws UNKNOWN_CLASS */
   namespace(className: string, caller: ObjectCaller): object;
   /** `env` of the worker that serves the objects, for whichever code is running. */
   env(): object;
-  /** `ctx.exports`, in the same way. */
+  /** Returns `ctx.exports` of the worker that serves the objects, for whichever code is running. */
   exports(): object;
-  /** Props as data. @throws DataCloneError */
+  /** Writes the props of an entry point as data. @throws DataCloneError */
   readonly writeProps: WriteProps;
-  /** Props for the code of this context. */
+  /** Reads props for the code of this context. */
   readProps(props: Payload, context: PartyIo): object;
 }
 
@@ -53,13 +53,13 @@ export interface Entries extends EntryReceivers {
   bindExports(exports: Record<string, object>, caller: ObjectCaller): void;
   /** Returns the `env` of the objects of a binding's class; undefined if the class is the app's. */
   ownEnv(className: string, caller: ObjectCaller): object | undefined;
-  /** Starts the bindings. @throws what fails their start */
+  /** Starts the bindings. @throws the error of a binding that does not start */
   start(): Promise<void>;
   /** False while an event runs. */
   readonly isQuiet: boolean;
-  /** False while an event goes on, or anything that it waits for. */
+  /** False while an event goes on, or anything that the event waits for. */
   readonly isIdle: boolean;
-  /** Events that still run reject with the reason, and no other begins. */
+  /** Closes the entry points: events that still run reject with the reason, and no other event begins. */
   close(reason: StorageError): void;
 }
 
@@ -84,15 +84,13 @@ export class Namespaces {
   readonly #entries: Entries | undefined;
   readonly #residents = new WeakMap<PartyIo, Resident>();
   readonly #worker: Resident;
-  /** Props refer to nothing that is released. */
+  /** Sends and reads props. Props contain no references that would have to be released. */
   readonly #local = pairOfReferences()[0];
   readonly #after: LivePeers['after'];
   readonly #liveOutside = new Set<() => void>();
   #end: Error | undefined;
 
-  /**
-   * `manager`: lists and deletes objects, and drives the clock, for pages. `after`: by the system's clock.
-   */
+  /** `manager` lists and deletes objects, and drives the clock, for pages. `after` waits by the system's clock. */
   constructor(
     host: ObjectHost,
     env: object,
@@ -129,12 +127,12 @@ export class Namespaces {
     return this.#entries?.isIdle ?? true;
   }
 
-  /** The host has started. @throws what fails the start of a binding */
+  /** Called when the host has started. @throws the error of a binding that does not start */
   async start(): Promise<void> {
     await this.#entries?.start();
   }
 
-  /** The host is closed: entry points, and live reads of the code beside the objects, end. */
+  /** Called when the host is closed: ends the entry points, and the live reads of the code beside the objects. */
   close(): void {
     const end = storageError('CONNECTION_CLOSED', 'The host of the objects was closed.');
     this.#end = end;
@@ -142,7 +140,7 @@ export class Namespaces {
     for (const told of [...this.#liveOutside]) told();
   }
 
-  /** `env`, and the objects that `ctx` shows to an instance. */
+  /** Returns `env`, and the objects that `ctx` shows to an instance. */
   bindings(instance: ObjectInstance): InstanceBindings {
     const { party, caller } = this.#residentOf(instance.context);
     const props = instance.startup?.props ?? null;
@@ -202,7 +200,7 @@ export class Namespaces {
   readonly #follow: AskFollowed = (address, ask) =>
     this.#host.outside.receive(() => this.calls.ask(address, ask)) as never;
 
-  // Results arrive where code belongs to no object.
+  // Live reads for code that belongs to no object: their results arrive outside of all objects.
   #livePeers(): LivePeers {
     const { outside } = this.#host;
     const connection = this.live.connect();
@@ -225,7 +223,10 @@ export class Namespaces {
     };
   }
 
-  /** Where code is not followed across each await, an object has stubs of its own: its calls wait for its writes all the same. */
+  /**
+   * Returns the `env` for the code of a caller. If the platform does not follow code across each await, an object has
+   * an `env` of its own, whose stubs wait for the object's writes all the same.
+   */
   #envFor(caller: ObjectCaller): object {
     return isTaskExact ? this.env : this.#envOf(caller);
   }

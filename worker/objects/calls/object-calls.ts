@@ -46,7 +46,7 @@ import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Handlers } from '../instance/user-object.ts';
 import { type Cancellation, cancellationOf } from '../io/cancellation.ts';
 
-/** The caller's own code has failed, before the receiver was reached. */
+/** Wraps an error of the caller's own code, which failed before the receiver was reached. */
 export class CallerError {
   readonly error: unknown;
 
@@ -57,11 +57,11 @@ export class CallerError {
 
 /** The target of a call: an object, a facet, or an entry point. */
 export interface Receiver {
-  /** Absent for an entry point, which has no instance that could be reset. */
+  /** The address of the object. Absent for an entry point, which has no instance that could be reset. */
   readonly address?: ObjectAddress;
-  /** Runs the methods of an object that follows another one. */
+  /** Runs the methods of an object that follows another one; absent for all other receivers. */
   readonly followed?: FollowedObject;
-  /** The author is that of commits that the event makes. @throws CallerError, and the event's error */
+  /** Delivers an event. Commits that the event makes name the author. @throws CallerError, and the event's error */
   deliver<T>(event: (recipient: Recipient) => T | PromiseLike<T>, author?: Annotation): Promise<T>;
 }
 
@@ -70,27 +70,28 @@ export interface Recipient {
   readonly context: ObjectInstance['context'];
   readonly object: object | undefined;
   readonly handlers: Pick<Handlers, 'fetch'>;
-  /** How messages name its class. */
+  /** The name of the recipient's class, for messages. */
   readonly address: Pick<ObjectAddress, 'className'>;
-  /** Runs a handler that nobody calls. Absent for an object. */
+  /** Runs an event handler, such as `scheduled`, that no stub calls. Absent for an object. */
   run?(handler: EntryEvent, parameters: readonly unknown[]): Promise<unknown>;
 }
 
-/** The entry points of a host, as far as calls know them. */
+/** Finds the entry points of a host by their addresses. */
 export interface EntryReceivers {
   /** @throws UNKNOWN_CLASS */
   receiver(address: EntryAddress): Receiver;
 }
 
-/** The party of a context, the same for all calls that it answers. */
+/** Returns the party of a context, which is the same for all calls that the context answers. */
 export type PartyOf = (context: PartyIo) => Party;
 
-/** Resolves to the reason when the instance ends. */
+/** Watches a context; resolves to the reason when its instance ends. */
 type Watch = (context: PartyIo) => Promise<{ readonly reason: unknown }>;
 
 /**
- * A watcher keeps the instance in memory, as an open socket does: values that the watcher passed to it would
- * be lost with it. A watcher that is gone keeps nothing.
+ * Makes the watch of a caller. A watcher keeps the instance in memory, as an open socket does, because values that the
+ * watcher has passed to the instance would be lost with it. `whenGone` calls back when the watcher is gone, which then
+ * keeps nothing.
  */
 function watchFor(whenGone: (told: () => void) => () => void): Watch {
   return (context) =>
@@ -202,7 +203,7 @@ export class ObjectCalls implements ObjectsService {
     return { address, deliver: (event, by) => this.#host.deliver(address, event, by) };
   }
 
-  /** Reads go to the forecast. */
+  /** Reads of an object that follows another one go to the current forecast. */
   #forecasting(followed: FollowedObject): Receiver {
     return {
       followed,
@@ -277,7 +278,10 @@ export class ObjectCalls implements ObjectsService {
     }
   }
 
-  /** Values of such a call are copied: its instance may be another one soon. */
+  /**
+   * Answers a call of an object that follows another one. Values are copied, because the instance of the object may
+   * soon be replaced.
+   */
   async #followedOutcome(
     receiver: Receiver,
     followed: FollowedObject,
@@ -301,12 +305,12 @@ export class ObjectCalls implements ObjectsService {
   }
 
   async #endOf(receiver: Receiver, watch: Watch): Promise<unknown> {
-    // In an object, so that the event does not wait for the promise.
+    // Return the promise in an object, so that the event does not wait for the promise.
     const { ended } = await receiver.deliver(({ context }) => ({ ended: watch(context) }));
     return (await ended).reason;
   }
 
-  /** `lent` gets the values to dispose of when the call has been answered. */
+  /** Performs a request on its recipient. Adds to `lent` the values to dispose of when the call has been answered. */
   async #perform(
     recipient: Recipient,
     request: Exclude<ObjectRequest, { readonly op: 'watch' }>,
@@ -360,7 +364,10 @@ export class ObjectCalls implements ObjectsService {
     }
   }
 
-  /** Asks an object that follows another one. @throws INVALID_ARGUMENT if it does not */
+  /**
+   * Passes a page's request to an object that follows another one. @throws INVALID_ARGUMENT if the object does not
+   * follow one
+   */
   async ask(address: WireAddress, ask: FollowAsk): Promise<unknown> {
     const followed = this.#host.followers.find(fromWireAddress(address));
     if (followed !== undefined) return followed.ask(ask);
@@ -384,9 +391,9 @@ export class ObjectCalls implements ObjectsService {
 }
 
 /**
- * The call of a method, which the server can run too.
+ * Returns the method call in a request. Only such a request can also be run by the server.
  *
- * @throws INVALID_ARGUMENT for anything else: what it wrote would be in the forecast only
+ * @throws INVALID_ARGUMENT for any other request: its writes would be in the forecast only
  */
 function methodCallIn(request: Exclude<ObjectRequest, { readonly op: 'watch' | 'get' }>) {
   if (request.op === 'call') {
@@ -401,7 +408,11 @@ function methodCallIn(request: Exclude<ObjectRequest, { readonly op: 'watch' | '
   );
 }
 
-/** @throws INVALID_ARGUMENT for a function, a target or a stream, and for values that the server would refuse */
+/**
+ * Returns the arguments as plain values.
+ *
+ * @throws INVALID_ARGUMENT for a function, a target or a stream, and for values that the server would refuse
+ */
 function plainArguments(method: string, payload: Payload): unknown[] {
   let refusal: Error | undefined;
   try {
@@ -482,7 +493,7 @@ async function respond(
   request: Request,
 ): Promise<Response> {
   if (handlers.fetch === undefined) {
-    // Begins with workerd's words.
+    // The message begins with workerd's words.
     throw storageError(
       'UNKNOWN_METHOD',
       `Handler does not export a fetch() function. ${className} has none; give it one.`,

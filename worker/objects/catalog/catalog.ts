@@ -12,11 +12,11 @@ export interface CatalogEntry {
   readonly key: string;
   readonly className: string;
   readonly id: string;
-  /** The name its id was made from, once it has been used by that name. */
+  /** The name from which the object's id was made; absent until the object has been used by that name. */
   readonly name?: string;
-  /** When to look at it, in milliseconds; null: never. */
+  /** The time at which to look at the object, in milliseconds; null if never. */
   readonly wakeMs: number | null;
-  /** True once a commit of it was durable: then it has files. */
+  /** True once a commit of the object was durable, so that the object has files. */
   readonly isStored?: true;
 }
 
@@ -29,27 +29,27 @@ export interface CatalogPart {
 
 export interface ObjectCatalog {
   /**
-   * Adds an object, or its name if that is new; resolves when the entry would survive a crash. True if the
-   * object was stored before.
+   * Adds an object, or its name if that is new. Resolves when the entry would survive a crash: to true if the object
+   * was stored before.
    */
   add(entry: CatalogEntry): Promise<boolean>;
   /** Adds the objects found when the catalog was lost: after a crash, all of them are there, or none. */
   build(entries: readonly CatalogEntry[]): Promise<void>;
-  /** The entry of an object; undefined if there is none. */
+  /** Finds the entry of an object; undefined if there is none. */
   find(key: string): Promise<CatalogEntry | undefined>;
-  /** A commit of the object is durable. */
+  /** Called when a commit of the object is durable. */
   stored(key: string): Promise<void>;
   /**
-   * The object's files are about to be removed: nobody must miss them if a crash comes before `remove`. The
-   * next host looks at the object. Resolves when that would survive a crash.
+   * Called when the object's files are about to be removed, so that no host reports them as missing if a crash comes
+   * before `remove`. The next host looks at the object. Resolves when the entry would survive a crash.
    */
   leaving(key: string): Promise<void>;
-  /** The object was closed with this alarm. */
+  /** Called when the object was closed with this alarm. */
   rest(key: string, wakeMs: number | null): Promise<void>;
   remove(key: string): Promise<void>;
-  /** The objects of a class, in order of their keys; of those after `id`, at most `limit`. */
+  /** Lists the objects of a class, in order of their keys: those after `part.after`, at most `part.limit`. */
   list(className: string, part?: CatalogPart): Promise<CatalogEntry[]>;
-  /** The objects that are to be looked at some time, in order of that time. */
+  /** Lists the objects that a host must look at some time, in order of that time. */
   wakes(): Promise<CatalogEntry[]>;
   /** True when nothing was ever added, or all entries were lost. */
   isEmpty(): Promise<boolean>;
@@ -125,7 +125,7 @@ export function isKnown(entry: CatalogEntry, known: CatalogEntry | undefined): b
   return known !== undefined && known.wakeMs === entry.wakeMs && known.name === name;
 }
 
-/** The entry, with the known name if it has none, and stored if it was. */
+/** Returns the entry with the known name if the entry has none, and as stored if the known entry was stored. */
 export function withName(entry: CatalogEntry, known: CatalogEntry | undefined): CatalogEntry {
   const name = entry.name ?? known?.name;
   return {
@@ -135,7 +135,7 @@ export function withName(entry: CatalogEntry, known: CatalogEntry | undefined): 
   };
 }
 
-/** The entry of an object whose files are about to be removed. */
+/** Returns the entry of an object whose files are about to be removed. */
 export function asLeaving({ isStored, ...entry }: CatalogEntry): CatalogEntry {
   return { ...entry, wakeMs: 0 };
 }

@@ -31,7 +31,7 @@ interface Schema extends DBSchema {
   objects: {
     key: string;
     value: CatalogEntry;
-    // Null cannot be a key of an index: an entry without a time is not in it.
+    // Null cannot be a key of an index, so an entry without a time is not in the index.
     indexes: { className: string; wakeMs: number };
   };
 }
@@ -47,8 +47,8 @@ export class IdbCatalog implements ObjectCatalog {
   }
 
   /**
-   * Calls `onLost` once, when the database was deleted, taken over or removed by the browser. Every later call
-   * rejects with the error that `onLost` returns.
+   * Opens the catalog of a directory. Calls `onLost` once, when the database was deleted, taken over or removed by the
+   * browser. Every later call rejects with the error that `onLost` returns.
    *
    * @throws OPFS_UNAVAILABLE when the browser refuses, DISK_FULL, STORAGE_LOCKED
    */
@@ -147,15 +147,15 @@ export class IdbCatalog implements ObjectCatalog {
   }
 }
 
-/** Told why the connection is lost; resolves to the error of every later call. */
+/** Called with the reason why the connection is lost; resolves to the error of every later call. */
 type OnLost = (error: StorageError) => Promise<unknown>;
 
-/** The IndexedDB database. Once it is lost it says why; its errors have codes. */
+/** The IndexedDB database. Once its connection is lost, every call throws the reason; all its errors have codes. */
 class CatalogDatabase {
   readonly #turns = new IdbTurns();
   readonly #onLost: OnLost;
   #database: IDBPDatabase<Schema> | undefined;
-  /** The error of every call, since the connection is lost; undefined while it is open. */
+  /** Resolves to the error of every call after the connection was lost; undefined while the connection is open. */
   #end: Promise<unknown> | undefined;
 
   private constructor(onLost: OnLost) {
@@ -180,7 +180,7 @@ class CatalogDatabase {
         store.createIndex('className', 'className');
         store.createIndex('wakeMs', 'wakeMs');
       },
-      // To stay connected would block the other for as long as this worker lives.
+      // An open connection would block the deletion or the newer version as long as this worker lives.
       blocking: (_version, otherVersion) =>
         this.#lose(
           otherVersion === null
@@ -190,7 +190,7 @@ class CatalogDatabase {
       // Site data was cleared, or the disk failed.
       terminated: () => this.#lose('the browser has closed it'),
     });
-    // The browser has answered when nobody waited any more.
+    // The browser has opened the database only after the caller stopped waiting.
     if (this.#end !== undefined) this.#database.close();
   }
 
@@ -208,7 +208,7 @@ class CatalogDatabase {
     } catch (cause) {
       if (isStorageError(cause)) throw cause;
       if (cause instanceof SilentDatabase) this.#lose(cause.message);
-      // A transaction that the loss has aborted.
+      // The loss of the connection has aborted this transaction.
       if (this.#end !== undefined) throw await this.#end;
       if (await isFromFullDisk(cause)) throw diskFull(cause);
       const { message } = cause as DOMException;

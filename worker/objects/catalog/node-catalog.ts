@@ -24,10 +24,10 @@ import { asLeaving, type CatalogEntry, isKnown, MemoryCatalog, withName } from '
 
 type Change = CatalogEntry | { readonly removed: string } | { readonly format: number };
 
-/** The format of the lines; the first line names it. Files of before have no such line. */
+/** The format of the lines, which the first line names. Files of earlier versions have no such line. */
 const FORMAT = 1;
 
-/** Fewer obsolete lines are not worth a new file. */
+/** Minimum number of obsolete lines for which a new file is written. */
 const OBSOLETE_MIN = 1000;
 
 export class NodeCatalog extends MemoryCatalog {
@@ -46,7 +46,7 @@ export class NodeCatalog extends MemoryCatalog {
         this.#replace();
       } catch (cause) {
         if (!exists || !isDiskFull(nodeFileError('open', cause))) throw cause;
-        // Obsolete lines stay; everything can be read, and the next start tries again.
+        // The obsolete lines stay. Every line can be read, and the next start tries again.
         this.#descriptor = openSync(path, 'a', PRIVATE.file);
       }
     });
@@ -112,7 +112,7 @@ export class NodeCatalog extends MemoryCatalog {
     else this.entries.set(change.key, change);
   }
 
-  // A line feed at both ends: a torn line before it, or after it by a crash, does not join.
+  // Begin and end with a line feed, so that a line torn by a crash, before or after this one, does not join this line.
   #append(change: Change): void {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) throw storageError('IO', 'The catalog of objects is closed.');
@@ -134,7 +134,7 @@ export class NodeCatalog extends MemoryCatalog {
     const fresh = `${this.#path}.new`;
     const changes: Change[] = [{ format: FORMAT }, ...this.entries.values()];
     const lines = changes.map((change) => `${JSON.stringify(change)}\n`);
-    rmSync(fresh, { force: true }); // A crash may have left this file.
+    rmSync(fresh, { force: true }); // A crash may have left the new file behind.
     const descriptor = openSync(fresh, 'a', PRIVATE.file);
     try {
       writeFileSync(descriptor, lines.join(''));
@@ -152,7 +152,7 @@ export class NodeCatalog extends MemoryCatalog {
   }
 }
 
-/** Makes the new name durable; Windows, which refuses to open a folder, does that by itself. */
+/** Makes the new name of a file durable. Windows does so by itself, and refuses to open a folder. */
 function flushFolder(path: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(path, 'r');

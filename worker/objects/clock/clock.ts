@@ -23,11 +23,12 @@ export class Clock {
   /** Runs the timers while nobody controls the clock. */
   readonly #systemTimers: SystemTimers;
   /**
-   * Where time stands under control; undefined: it is the system's. A whole number, like the next one, so that both
-   * readings are exact: a remainder too small to add to a date would be waited for without end.
+   * The time at which the controlled clock stands; undefined while the clock follows the system. The time is a whole
+   * number, and so is the difference below, so that both readings are exact: a timer would wait forever for a remainder
+   * that is too small to add to a date.
    */
   #heldMs: number | undefined;
-  /** How far the wall clock was ahead of the monotonic one when control was taken. */
+  /** How far the wall clock was ahead of the monotonic one when control was taken, in milliseconds. */
   #aheadMs = 0;
   /** The last call that controls the clock; the next one waits for it. */
   #last: Promise<unknown> = Promise.resolve();
@@ -50,7 +51,7 @@ export class Clock {
     return this.#heldMs !== undefined;
   }
 
-  /** True when work waits for it: a timer of object code. */
+  /** True while a timer of object code waits. */
   get hasWork(): boolean {
     return this.#timers.hasWork;
   }
@@ -66,7 +67,7 @@ export class Clock {
     return this.#add(new QueuedTimer(timeMs, task, { keepsAlive: false, isDate: true }));
   }
 
-  /** Takes control and stops the clock at this time; overdue tasks then run. */
+  /** Takes control and stops the clock at this time. Overdue tasks then run. */
   set(timeMs: number, settled: () => Promise<void>): Promise<void> {
     checkTime('set', timeMs);
     return this.#control(() => {
@@ -77,8 +78,8 @@ export class Clock {
   }
 
   /**
-   * Takes control and moves on by this much, through everything that is due on the way. `settled` is
-   * awaited after each: tasks that it started are part of its moment.
+   * Takes control and advances the clock by this much, through every task that is due on the way. `settled` is awaited
+   * after each task: tasks that it started belong to its moment.
    */
   advance(durationMs: number, settled: () => Promise<void>): Promise<void> {
     checkTime('advance', durationMs, this.now());
@@ -89,8 +90,8 @@ export class Clock {
   }
 
   /**
-   * Takes control and moves on through due tasks until `found` returns a result: undefined means not
-   * yet, null that there will be none.
+   * Takes control and advances through due tasks until `found` returns a result. `found` returns undefined if there is
+   * no result yet, and null if there will be none.
    */
   advanceTo<T>(found: () => T | null | undefined, settled: () => Promise<void>): Promise<T | null> {
     return this.#control(async () => {
@@ -106,7 +107,7 @@ export class Clock {
     });
   }
 
-  /** Ends control: time is the system's, and overdue tasks run soon. */
+  /** Ends control: the clock follows the system again, and overdue tasks run soon. */
   resume(): Promise<void> {
     return this.#control(async () => {
       this.#heldMs = undefined;
@@ -114,13 +115,13 @@ export class Clock {
     });
   }
 
-  /** The host was closed: nothing that waits runs any more. */
+  /** Called when the host was closed: waiting tasks no longer run. */
   close(): void {
     this.#systemTimers.stop();
     this.#timers.clear();
   }
 
-  /** Calls that control the clock run one after the other. */
+  /** Runs the calls that control the clock one after the other. */
   #control<T>(action: () => Promise<T>): Promise<T> {
     const result = this.#last.then(action);
     this.#last = result.catch(() => {});
@@ -155,7 +156,7 @@ export class Clock {
     try {
       timer.task();
     } catch (error) {
-      // Uncaught, as when the system's timer runs it: it is not a failure of whoever moves time.
+      // Throw the error uncaught, as when the system's timer runs the task: the caller that moves time is not at fault.
       this.#system.after(0, () => rethrow(error), false);
     }
     await settled();
@@ -179,7 +180,7 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-/** Beyond it, `Date` in the code of objects would be invalid. */
+/** The last time that `Date` can represent; a later one would be invalid in the code of objects. */
 const LAST_DATE_MS = 8.64e15;
 
 function checkTime(operation: string, value: number, sinceMs = 0): void {
@@ -197,20 +198,17 @@ export interface SystemTime {
   now(): number;
   /** Milliseconds of a clock that only goes forward, as the system's timers do. */
   elapsed(): number;
-  /**
-   * Runs the task after the delay; the result cancels it. `keepsAlive`: the task is work, and a process
-   * waits for it.
-   */
+  /** Runs the task after the delay; the result cancels it. `keepsAlive` says that a process must wait for the task. */
   after(delayMs: number, task: () => void, keepsAlive: boolean): () => void;
 }
 
 /**
- * A longer wait is split: while a device sleeps, and when its wall clock is set, the system's timers do not notice.
- * So a date that came meanwhile starts at most this long afterwards.
+ * Maximum wait of one system timer. A longer wait is split, because the system's timers do not notice that a device
+ * slept or that its wall clock was set. So a date that came meanwhile starts at most this long afterwards.
  */
 const TIMER_MS_MAX = 60_000;
 
-/** The system's timer for the first that is due. */
+/** The system's timer for the first waiting task. */
 interface Wake {
   /** The time at which the timer is due, on the monotonic clock. */
   readonly atMs: number;
@@ -228,7 +226,7 @@ class SystemTimers {
   readonly #system: SystemTime;
   readonly #waiting: WaitingTimers;
   #wake: Wake | undefined;
-  /** Due and out of the queue, each about to start; the value cancels that. */
+  /** Timers that are due, out of the queue, and about to start; the value cancels the start. */
   readonly #starting = new Map<QueuedTimer, () => void>();
 
   constructor(system: SystemTime, waiting: WaitingTimers) {
@@ -236,7 +234,7 @@ class SystemTimers {
     this.#waiting = waiting;
   }
 
-  /** The waiting tasks have changed: sets the system's timer for the first. */
+  /** Called when the waiting tasks have changed: sets the system's timer for the first one. */
   update(): void {
     const reading = this.#reading();
     const { hasWork } = this.#waiting;
@@ -249,7 +247,7 @@ class SystemTimers {
     this.#wake = { atMs: reading.elapsedMs + delayMs, keepsAlive: hasWork, cancel };
   }
 
-  /** The timer was cancelled while it was about to start. */
+  /** Called when a timer was cancelled while it was about to start. */
   forget(timer: QueuedTimer): void {
     this.#starting.get(timer)?.();
     this.#starting.delete(timer);
@@ -265,8 +263,8 @@ class SystemTimers {
     this.#starting.clear();
   }
 
-  // A wake that comes too early does no harm, and costs less than a new one; but it must not keep a
-  // process alive for work that was cancelled.
+  // A wake that comes too early does no harm, and costs less than a new one. But it must not keep a process alive for a
+  // task that was cancelled.
   #isGood(leftMs: number | undefined, hasWork: boolean, { elapsedMs }: ClockReading): boolean {
     const wake = this.#wake;
     if (leftMs === undefined) return !wake?.keepsAlive;
@@ -278,7 +276,7 @@ class SystemTimers {
     this.#wake = undefined;
   }
 
-  // The system's timers may come early by a fraction, and a long wait is split: nothing may be due.
+  // Perhaps no task is due: the system's timers may come a fraction early, and a long wait is split.
   #awake(): void {
     this.#wake = undefined;
     const reading = this.#reading();
@@ -310,7 +308,8 @@ class SystemTimers {
   }
 }
 
-// Taken when this module is loaded, before a host replaces the globals: the host's own time is never an object's.
+// These are taken when the module is loaded, before a host replaces the globals, because the host's own time must never
+// be an object's.
 const { setTimeout, clearTimeout, performance, Date: SystemDate } = globalThis;
 
 /** The platform's own time, on which a host's clock is based. */

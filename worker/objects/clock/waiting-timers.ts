@@ -7,15 +7,15 @@ import { assert } from '../../../src/shared/contract/invariant.ts';
 
 /** One reading of both clocks, in milliseconds. */
 export interface ClockReading {
-  /** Since some moment; only goes forward, whatever the wall clock does. */
+  /** Milliseconds since some moment; only goes forward, whatever the wall clock does. */
   readonly elapsedMs: number;
-  /** Since the epoch, by the wall clock, which may be set. */
+  /** Milliseconds since the epoch, by the wall clock, which may be set. */
   readonly nowMs: number;
 }
 
 export interface FirstTimer {
   readonly timer: QueuedTimer;
-  /** How long until it is due, by its own reading; zero or less: it is due. */
+  /** Milliseconds until the timer is due, by its own clock; zero or less if it is due. */
   readonly leftMs: number;
 }
 
@@ -24,23 +24,23 @@ export class WaitingTimers {
   readonly #dates = new TimerQueue();
   #added = 0;
 
-  /** True when a timer is work. */
+  /** True if a process must wait for one of the timers. */
   get hasWork(): boolean {
     return this.#delays.hasWork || this.#dates.hasWork;
   }
 
-  /** Adds a timer, or a timer that was taken out before, in its old order. */
+  /** Adds a timer. A timer that was taken out before keeps its old order. */
   add(timer: QueuedTimer): void {
     if (timer.order < 0) timer.order = this.#added++;
     this.#queueOf(timer).add(timer);
   }
 
-  /** False when the timer does not wait. */
+  /** Removes a timer; returns false if the timer does not wait. */
   remove(timer: QueuedTimer): boolean {
     return this.#queueOf(timer).remove(timer);
   }
 
-  /** The first to run; undefined when nothing waits. */
+  /** Returns the first timer to run; undefined when none waits. */
   first({ elapsedMs, nowMs }: ClockReading): FirstTimer | undefined {
     const delay = firstOf(this.#delays, elapsedMs);
     const date = firstOf(this.#dates, nowMs);
@@ -64,17 +64,16 @@ function firstOf({ first }: TimerQueue, readingMs: number): FirstTimer | undefin
 }
 
 /**
- * Timers in the order they are due; those due at the same time in the order they were set.
- *
- * A binary heap in which each timer knows its place, so that one can be removed from the middle: most
- * timers of a host are cancelled, not run.
+ * Timers in the order in which they are due; timers due at the same time are in the order in which they were set. A
+ * binary heap in which each timer knows its place, so that a timer can be removed from the middle: most timers of a
+ * host are cancelled, not run.
  */
 export class QueuedTimer {
   readonly dueMs: number;
   readonly task: () => void;
-  /** True for work, which a process must wait for. */
+  /** True if a process must wait for this timer. */
   readonly keepsAlive: boolean;
-  /** True when it is due by the wall clock, false when by the monotonic one. */
+  /** True if the timer is due by the wall clock, false if by the monotonic clock. */
   readonly isDate: boolean;
   /** The number of the timer among all timers of its clock, set when it is first added; -1 before that. */
   order = -1;
@@ -93,12 +92,12 @@ export class TimerQueue {
   readonly #heap: QueuedTimer[] = [];
   #work = 0;
 
-  /** True when a timer is work. */
+  /** True if a process must wait for one of the timers. */
   get hasWork(): boolean {
     return this.#work > 0;
   }
 
-  /** The first that is due; undefined when there is none. */
+  /** The timer that is due first; undefined when there is none. */
   get first(): QueuedTimer | undefined {
     return this.#heap[0];
   }
@@ -109,7 +108,7 @@ export class TimerQueue {
     this.#rise(timer, this.#heap.length);
   }
 
-  /** False when the timer is not in the queue. */
+  /** Removes a timer; returns false if the timer is not in the queue. */
   remove(timer: QueuedTimer): boolean {
     const { place } = timer;
     if (place < 0) return false;

@@ -135,7 +135,7 @@ export class EntryPoints implements Entries {
       endsWithEvent: true,
       compatibilityDate: this.#workers.compatibilityDate,
       confirmation: () => undefined,
-      // In another turn: the answer of the event may hold the context.
+      // End the idle context in another turn, because the answer of the event may still hold it.
       idleMs: 0,
       after: (_delayMs, task) => {
         let isDue = true;
@@ -198,7 +198,7 @@ export class EntryPoints implements Entries {
   }
 }
 
-/** `worker`: undefined for the worker that serves the objects. */
+/** Returns the address of an entry point. `worker` is undefined for the worker that serves the objects. */
 export function entryAddress(
   worker: string | undefined,
   entry = 'default',

@@ -18,13 +18,13 @@ import type { ClassTable } from '../instance/object-class.ts';
 export type GivenBindings = Readonly<Record<string, string | object>>;
 
 export class EnvBindings {
-  /** Name in `env` to name of a class. */
+  /** Maps each name in `env` to the name of a class. */
   readonly classNames: Readonly<Record<string, string>>;
-  /** Each with its name, also of those that are no member of `env`. */
+  /** Lists the bindings with their names, including bindings that are not members of `env`. */
   readonly own: (readonly [name: string, parts: BindingParts])[] = [];
   readonly #given = new Map<string, object>();
 
-  /** `crons`: the binding that runs `scheduled`. @throws CLASS_INVALID */
+  /** `crons` is the binding that runs `scheduled`. @throws CLASS_INVALID */
   constructor(bindings: GivenBindings = {}, crons?: EnvBinding) {
     const classNames: Record<string, string> = {};
     for (const [name, given] of Object.entries(bindings)) {
@@ -42,7 +42,7 @@ export class EnvBindings {
     return this.own.length + this.#given.size === 0;
   }
 
-  /** The table with the classes of the bindings. @throws CLASS_INVALID */
+  /** Returns the table with the classes of the bindings added. @throws CLASS_INVALID */
   tableWith(table: ClassTable): ClassTable {
     const all = { ...table };
     for (const [binding, { className, class: construct }] of this.own) {
@@ -57,7 +57,7 @@ export class EnvBindings {
     return all;
   }
 
-  /** Adds the members that are more than names of classes. */
+  /** Adds the members of `env` that are more than names of classes. */
   bind(env: Record<string, unknown>, namespaceOf: (className: string) => object): void {
     for (const [name, parts] of this.own) {
       if (parts.client) env[name] = parts.client(namespaceOf(parts.className) as never);
@@ -65,7 +65,7 @@ export class EnvBindings {
     for (const [name, given] of this.#given) env[name] = given;
   }
 
-  /** `env` of the objects of a binding's class; undefined for the classes of the app. */
+  /** Returns the `env` of the objects of a binding's class; undefined for the classes of the app. */
   inside(
     className: string,
     objects: () => object,

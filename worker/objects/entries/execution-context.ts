@@ -20,13 +20,13 @@ export class ExecutionContext {
     this.exports = exports;
   }
 
-  /** The event goes on until the promise settles. A rejection is reported. */
+  /** Extends the event until the promise settles. A rejection is reported. */
   waitUntil(...work: [unknown]): void {
     checkArgumentCount('waitUntil', work.length, 1);
     this.#owner.waitFor(Promise.resolve(work[0]));
   }
 
-  /** If the handler throws, the request goes to the network instead. */
+  /** Makes the request go to the network instead if the handler throws. */
   passThroughOnException(): void {
     this.#owner.passThroughOnException();
   }

@@ -31,7 +31,7 @@ export class Invocation implements Recipient, EventOwner {
   readonly object: object;
   readonly handlers: Recipient['handlers'];
   readonly address: Recipient['address'];
-  /** Each resolves to false if it has failed. */
+  /** The promises of `waitUntil`. Each resolves to false if the work has failed. */
   readonly #work: Promise<boolean>[] = [];
   #passesThrough = false;
 
@@ -104,7 +104,7 @@ export class Invocation implements Recipient, EventOwner {
     } catch (error) {
       isOk = reportFailure(error);
     }
-    // More may be added while it waits.
+    // The list may grow during this loop.
     for (const work of this.#work) isOk = (await work) && isOk;
     return isOk ? 'ok' : 'exception';
   }

@@ -25,7 +25,7 @@ export interface EntryPoint {
   readonly text: string;
 }
 
-/** Where a service binding leads. */
+/** The entry point to which a service binding leads. */
 export interface ServiceBinding {
   /** The name of a worker. @default the worker itself */
   readonly service?: string;
@@ -35,34 +35,34 @@ export interface ServiceBinding {
   readonly props?: object;
 }
 
-/** Name in `env` to the name of a worker, or where the binding leads. */
+/** Maps each name in `env` to the name of a worker, or to the entry point to which the binding leads. */
 export type ServiceBindings = Readonly<Record<string, string | ServiceBinding>>;
 
 /** A worker beside that of the objects. */
 export interface WorkerOptions {
-  /** The exports of its main module. */
+  /** The exports of the worker's main module. */
   readonly exports: Readonly<Record<string, unknown>>;
   /** The members of `env` that only this worker has. @default none */
   readonly env?: object;
-  /** More members of its `env`: names of classes that the host serves. */
+  /** More members of the worker's `env`: names of classes that the host serves. */
   readonly bindings?: Readonly<Record<string, string>>;
-  /** More members of its `env`: entry points of workers. */
+  /** More members of the worker's `env`: entry points of workers. */
   readonly services?: ServiceBindings;
 }
 
-/** Services and `ctx.exports` have `scheduled` and `queue`. */
+/** Compatibility flag: services and `ctx.exports` have the methods `scheduled` and `queue`. */
 export const EXTRA_HANDLERS = 'service_binding_extra_handlers';
 
 export interface EntryOptions {
   /**
-   * Flags of the real runtime. `service_binding_extra_handlers`, and those that decide whether timers are Node's, are
-   * used; others change nothing.
+   * Compatibility flags of workerd. Only `service_binding_extra_handlers`, and the flags that decide whether timers are
+   * Node's, have an effect.
    */
   readonly compatibilityFlags?: readonly string[];
   readonly bindings?: GivenBindings;
   /** When `scheduled` of the default entry point runs: `cronTriggers(…)` of `ctx-storage/bindings`. */
   readonly crons?: EnvBinding;
-  /** More members of `env`: entry points of workers. Its own name is `scriptName`. */
+  /** More members of `env`: entry points of workers. The worker's own name is `scriptName`. */
   readonly services?: ServiceBindings;
   /** Further workers, by name. They have entry points, and no objects. */
   readonly workers?: Readonly<Record<string, WorkerOptions>>;
@@ -95,13 +95,13 @@ export class Workers {
   readonly main: CheckedWorker;
   readonly given: EnvBindings;
   readonly compatibilityDate: string | undefined;
-  /** Services and exports are `EntryHandle`s. */
+  /** True if services and exports are `EntryHandle`s. */
   readonly sendsEvents: boolean;
   readonly #others: ReadonlyMap<string, CheckedWorker>;
   readonly #ownName: string;
   readonly #entriesOfBindings: ReadonlyMap<BindingParts, CheckedService>;
 
-  /** `given`: the option `bindings` of the main worker. @throws CLASS_INVALID, UNKNOWN_CLASS */
+  /** `given` is the option `bindings` of the main worker. @throws CLASS_INVALID, UNKNOWN_CLASS */
   constructor(options: WorkersOptions, classes: ClassRegistry, given: EnvBindings) {
     const { exports = {}, env = {}, services = {}, workers = {}, scriptName = OWN_NAME } = options;
     this.given = given;
@@ -162,19 +162,19 @@ export class Workers {
     return entries.size + services.size + this.#others.size === 0 && this.given.isEmpty;
   }
 
-  /** The code of all entry points. */
+  /** Returns the source texts of all entry points. */
   get texts(): string[] {
     return [this.main, ...this.#others.values()].flatMap(({ name, entries }) =>
       [...entries].map(([entry, { text }]) => `${name ?? ''}\n${entry}\n${text}`),
     );
   }
 
-  /** Undefined if there is no worker of this name. */
+  /** Returns the worker of this name; undefined if there is none. */
   get(name: string | undefined): CheckedWorker | undefined {
     return name === undefined ? this.main : this.#others.get(name);
   }
 
-  /** Where the objects of a binding send events. */
+  /** Returns the entry point to which the objects of a binding send events. */
   entryOf(parts: BindingParts): CheckedService | undefined {
     return this.#entriesOfBindings.get(parts);
   }
@@ -222,8 +222,8 @@ function entriesOf(exports: Readonly<Record<string, unknown>>): Map<string, Entr
 }
 
 /**
- * A class whose instances call the functions of a module's object, which is shared, with one argument, `env` and
- * `ctx`.
+ * Makes an entry point of an object that a module exports. Each event gets an instance of a class, which calls the
+ * functions of the shared object with one argument, `env` and `ctx`.
  */
 function entryOf(handler: object): EntryPoint {
   class Handler {
@@ -249,7 +249,7 @@ function entryOf(handler: object): EntryPoint {
   return { construct: Handler, text: [...functions.values()].map(sourceTextOf).join('\n') };
 }
 
-/** An object's functions, also of its class, by name. Getters are not run. */
+/** Returns the functions of an object and of its class by name. Getters are not run. */
 function functionsOf(handler: object): Map<string, object> {
   const functions = new Map<string, object>();
   for (
@@ -265,7 +265,7 @@ function functionsOf(handler: object): Map<string, object> {
   return functions;
 }
 
-/** In workerd's words. */
+/** Makes the error in workerd's words. */
 function wrongCount(name: string): Error {
   return new TypeError(
     `Attempted to call RPC function "${name}" with the wrong number of arguments. When calling a ` +

@@ -12,7 +12,7 @@ import type { ObjectCatalog } from '../catalog/catalog.ts';
 
 export class CatalogNotes {
   readonly #catalog: ObjectCatalog;
-  /** Objects of which it could not be noted that they are live, with the reason. */
+  /** Objects for which the catalog could not note that they are live, with the reason. */
   readonly #unnoted = new Map<string, Error>();
 
   constructor(catalog: ObjectCatalog) {
@@ -20,8 +20,8 @@ export class CatalogNotes {
   }
 
   /**
-   * Adds an object of a class, before its alarm can change. Only its instance knows whether it has a handler for
-   * one. True if the object was stored before.
+   * Adds an object of a class, before its alarm can change. The object is added even if it has no alarm handler,
+   * because only its instance knows. Returns true if the object was stored before.
    *
    * @throws DISK_FULL if the catalog does not know the object yet
    */
@@ -45,7 +45,11 @@ export class CatalogNotes {
     }
   }
 
-  /** @throws DISK_FULL while the object's alarm may not change; the catalog is told again */
+  /**
+   * Checks that the object's alarm may change. If not, the catalog is asked again to note the object.
+   *
+   * @throws DISK_FULL while the alarm may not change
+   */
   checkAlarm(address: ObjectAddress): void {
     const error = this.#unnoted.get(addressKey(address));
     if (error === undefined) return;
@@ -53,12 +57,17 @@ export class CatalogNotes {
     throw error;
   }
 
-  /** The object was closed with this alarm. Without the note, the next host looks at it once more. */
+  /**
+   * Called when the object was closed with this alarm. If the note fails, the next host looks at the object once more.
+   */
   async rest(key: string, wakeMs: number | null): Promise<void> {
     await this.#catalog.rest(key, wakeMs).catch(unlessDiskFull);
   }
 
-  /** The object's files are about to be removed. Without the note, it counts as missing after a crash. */
+  /**
+   * Called when the object's files are about to be removed. If the note fails, the object counts as missing after a
+   * crash.
+   */
   async leaving(key: string): Promise<void> {
     await this.#catalog.leaving(key).catch(unlessDiskFull);
   }

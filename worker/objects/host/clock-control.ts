@@ -36,8 +36,8 @@ export class ClockControl {
   }
 
   /**
-   * Moves to the next alarm, or to the retry of one, and runs it; null when none is set. Everything due
-   * on the way runs too, and may change which alarm that is.
+   * Moves to the next alarm, or to the retry of one, and runs its handler; resolves to null when no alarm is set. Every
+   * task due on the way runs too, and may change which alarm is next.
    *
    * @throws errors of opening the object's files
    */
@@ -55,12 +55,13 @@ export class ClockControl {
     return this.#clock.advanceTo(found, this.#settled).finally(unsubscribe);
   }
 
-  /** Gives time back to the system. */
+  /** Ends the control of the clock, which follows the system again. */
   resume(): Promise<void> {
     return this.#clock.resume();
   }
 
-  // A handler may itself wait for the clock: then the clock cannot wait for the handler.
+  // Waits until the tasks of a timer settle. A handler may itself wait for the clock, so the clock must not wait for
+  // the handler without a limit.
   readonly #settled = async (): Promise<void> => {
     const { nextTurn, afterRealTime } = this.#environment;
     for (let turn = 0; turn < SETTLE_TURNS; turn++) {

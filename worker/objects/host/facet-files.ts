@@ -18,7 +18,7 @@ export class FacetFiles {
   readonly #instances: Instances;
   readonly #folders: ListedFolders;
   readonly #environment: HostEnvironment;
-  /** The keys of facets that may have files: those started here, and those found. */
+  /** The keys of facets that may have files: facets started by this host, and facets whose folders were found. */
   readonly #known = new Set<string>();
   #hasFound = false;
 
@@ -28,7 +28,7 @@ export class FacetFiles {
     this.#environment = environment;
   }
 
-  /** The facet is being started: it may have files from now on. */
+  /** Called when the facet is being started: it may have files from now on. */
   started(key: string): void {
     this.#known.add(key);
   }
@@ -49,8 +49,8 @@ export class FacetFiles {
   }
 
   /**
-   * Ends the facet at `to`, which becomes a copy of the one at `from` as that is now, with those below. Its own files
-   * take the copy, as one commit each, and none is flushed before all are made.
+   * Ends the facet at `to`, which becomes a copy of the present facet at `from` and of the facets below it. The
+   * existing files of `to` take the copy as one commit each, and no file is flushed before all copies are made.
    *
    * @throws IO, DISK_FULL, CORRUPT: `to` is as it was, unless a flush has failed
    */
@@ -109,7 +109,7 @@ export class FacetFiles {
     );
   }
 
-  /** Replaces the databases of these facets, or of none. */
+  /** Replaces the databases of these facets, all or none. */
   async #replace(images: ReadonlyMap<string, Uint8Array>): Promise<void> {
     const opened = new Map<string, ObjectFiles>();
     let isMade = false;

@@ -5,11 +5,11 @@ import type { Space } from '../../engine/file/space-watch.ts';
 
 /** News of a host for its listeners: pages, and code beside the objects. */
 export type HostNotice =
-  /** Less than `limits.lowSpaceBytes` is left. */
+  /** Fewer free bytes than `limits.lowSpaceBytes` are left. */
   | { readonly type: 'storagelow'; readonly space: Space }
-  /** The oldest history of an object was given up, because the disk is full. */
+  /** The oldest history of an object was deleted, because the disk is full. */
   | { readonly type: 'historypruned'; readonly address: ObjectAddress }
-  /** A result of a live read could not be kept, or what was kept could not be deleted. */
+  /** A result of a live read could not be stored, or stored results could not be deleted. */
   | { readonly type: 'keepfailed'; readonly address: ObjectAddress }
   /** An object that was stored has no files any more. */
   | { readonly type: 'objectmissing'; readonly address: ObjectAddress };

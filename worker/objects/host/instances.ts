@@ -11,7 +11,7 @@ import type { OpenFiles } from '../../engine/file/open-files.ts';
 import type { FacetStartup } from '../instance/object-class.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
-/** A used object: its instance, or the ends to wait for before the next. */
+/** The state of an object in use: its instance, or the ends of earlier instances to wait for before the next one. */
 type Slot =
   | { readonly kind: 'opening'; readonly instance: Promise<ObjectInstance> }
   | { readonly kind: 'live'; readonly instance: ObjectInstance }
@@ -28,7 +28,7 @@ interface Caller {
 export interface InstancesOwner {
   /** Makes an instance of the object, or of a facet. @throws errors of opening its files */
   make(key: string, address: ObjectAddress, startup?: FacetStartup): Promise<ObjectInstance>;
-  /** The instance was made, and its constructor has not failed. */
+  /** Called when the instance was made, and its constructor has not failed. */
   opened(instance: ObjectInstance): void;
   /** Ends the instance in order. @throws errors of its last flush */
   close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void>;
@@ -46,11 +46,11 @@ export class Instances {
   }
 
   /**
-   * The instance of an address, which is opened if there is none. It may be evicted from the next
-   * turn on, unless it is used. A facet needs its startup. `removed`: the error if the object is being removed, for a
-   * caller that the removal waits for.
+   * Returns the instance of an address; opens the object if it has no instance. The instance may be evicted from the
+   * next turn on, unless it is used. A facet needs its startup. `removed` is the error if the object is being removed,
+   * for a caller that the removal waits for.
    *
-   * @throws errors of opening its files; the error of `close` after that
+   * @throws errors of opening the object's files; the error of `close` after that
    */
   get(
     address: ObjectAddress,
@@ -115,13 +115,13 @@ export class Instances {
     if (this.#callers.get(key) === caller) this.#callers.delete(key);
   }
 
-  /** The object's instance, if it exists now; undefined also after the end of all. */
+  /** Returns the object's instance if it exists now. Returns undefined also after `closeAll`. */
   live(key: string): ObjectInstance | undefined {
     const slot = this.#closed === undefined ? this.#slots.get(key) : undefined;
     return slot?.kind === 'live' ? slot.instance : undefined;
   }
 
-  /** The addresses of objects with an instance, without facets: these end with their parents. */
+  /** Lists the addresses of objects with an instance. Facets are left out, because they end with their parents. */
   running(): ObjectAddress[] {
     return [...this.#slots.values()].flatMap((slot) =>
       slot.kind === 'live' && slot.instance.address.facet === undefined
@@ -130,19 +130,19 @@ export class Instances {
     );
   }
 
-  /** True while the object has an instance, or files that one has not released. */
+  /** True while the object has an instance, or files that an earlier instance has not released. */
   has(key: string): boolean {
     return this.#slots.has(key);
   }
 
-  /** True while an event of some instance is not answered, or an instance opens or closes. */
+  /** True while an event of an instance is not answered, or an instance opens or closes. */
   get isBusy(): boolean {
     return [...this.#slots.values()].some(
       (slot) => slot.kind !== 'live' || slot.instance.context.eventCount > 0,
     );
   }
 
-  /** The keys of objects with files that an instance has not released yet. */
+  /** Lists the keys of objects with files that an instance has not released yet. */
   closing(): string[] {
     return [...this.#slots].flatMap(([key, { kind }]) => (kind === 'closing' ? [key] : []));
   }
@@ -155,14 +155,14 @@ export class Instances {
     await this.#untilReleased(key);
   }
 
-  /** The keys of objects below this one that have an instance, or unreleased files of one. */
+  /** Lists the keys of objects below this one that have an instance, or unreleased files of an instance. */
   keysBelow(key: string): string[] {
     return [...this.#slots.keys()].filter((other) => isBelow(other, key));
   }
 
   /**
-   * Ends the object's instance, if it has one, at once; the next one opens when `afterwards` has
-   * ended. Settles like `afterwards`.
+   * Ends the object's instance, if there is one, at once. The next instance opens when `afterwards` has ended. Settles
+   * like `afterwards`.
    */
   end(key: string, reason: unknown, afterwards: () => Promise<void>): Promise<void> {
     const slot = this.#slots.get(key);
@@ -172,8 +172,8 @@ export class Instances {
   }
 
   /**
-   * The result of `live` for the object's instance as it is now, or of `closed`, which no instance
-   * overlaps.
+   * Returns the result of `live` for the present instance of the object. If there is no instance, returns the result of
+   * `closed`, during which no instance is opened.
    */
   async inspect<T>(
     key: string,
@@ -195,7 +195,7 @@ export class Instances {
     return result;
   }
 
-  /** Closes this instance; undefined when it is not the live one any more. */
+  /** Closes this instance; returns undefined if it is no longer the live instance of the object. */
   close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void> | undefined {
     const slot = this.#slots.get(key);
     if (slot?.kind !== 'live' || slot.instance !== instance) return undefined;
@@ -204,7 +204,7 @@ export class Instances {
     return ended;
   }
 
-  /** This instance was reset. */
+  /** Called when this instance was reset. */
   ended(key: string, instance: ObjectInstance, released: Promise<void>): void {
     const slot = this.#slots.get(key);
     const isNext = slot?.kind === 'live' && slot.instance !== instance;
@@ -213,8 +213,8 @@ export class Instances {
   }
 
   /**
-   * The object has no instance any more; the next one opens when `released` and the earlier ends have
-   * settled. `isRemoved`: the object is removed meanwhile.
+   * Called when the object has no instance any more. The next instance opens when `released` and the earlier ends have
+   * settled. `isRemoved` says that the object is removed meanwhile.
    */
   release(key: string, released: Promise<void>, isRemoved = false): void {
     const slotBefore = this.#slots.get(key);
@@ -241,8 +241,8 @@ export class Instances {
    */
   async closeAll(closed: StorageError, reason: StorageError): Promise<void> {
     this.#closed ??= closed;
-    // A facet is opened after its parent, and ends with it: the last one first, so that each ends in
-    // order, and is asked how.
+    // A facet is opened after its parent, and ends with its parent. Close the last instance first, so that each facet
+    // ends in order, and can be asked how it ended.
     const keys = [...this.#slots.keys()].reverse();
     const ends = await Promise.allSettled(keys.map((key) => this.#closeObject(key, reason)));
     // Instances that were reset meanwhile still have to release their files.
@@ -272,7 +272,7 @@ export class Instances {
     return instance;
   }
 
-  /** Closes whatever instance the object has now. @throws errors of its last flush */
+  /** Closes the present instance of the object. @throws errors of its last flush */
   async #closeObject(key: string, reason: StorageError): Promise<void> {
     const slot = this.#slots.get(key);
     if (slot === undefined || slot.kind === 'closing') return this.#untilReleased(key);
@@ -287,7 +287,7 @@ export class Instances {
   }
 }
 
-/** The instance of a slot; undefined when it could not be opened, which its callers are told. */
+/** Returns the instance of a slot; undefined if it could not be opened, which its callers learn from the error. */
 async function opened(
   slot: Exclude<Slot, { readonly kind: 'closing' }>,
 ): Promise<ObjectInstance | undefined> {
@@ -333,7 +333,7 @@ export class Resets {
   readonly #last = new Map<string, Reset>();
   #count = 0;
 
-  /** How many resets there were so far: a call made now reaches the instance after that one. */
+  /** Number of resets so far. A call made now reaches the instance after the last of them. */
   get count(): number {
     return this.#count;
   }
@@ -343,24 +343,24 @@ export class Resets {
     this.#last.set(key, { number: this.#count, reason });
   }
 
-  /** The reset that ended the instance reached at that count; undefined when none did. */
+  /** Returns the reset that ended the instance to which this count belongs; undefined if no reset did. */
   after(key: string, count: number): Reset | undefined {
     const last = this.#last.get(key);
     return last !== undefined && last.number > count ? last : undefined;
   }
 }
 
-/** The part of an instance that is used. */
+/** The part of an instance that eviction needs. */
 export type Evictable = Pick<ObjectInstance, 'address' | 'context'>;
 
 export interface CrowdingEnvironment {
   readonly files: Pick<OpenFiles, 'shortage'>;
   nextTurn(task: () => void): void;
-  /** How many files the instance has open. */
+  /** Returns the number of files that the instance has open. */
   openOf(instance: Evictable): number;
-  /** How many files of instances that are being closed are still open. */
+  /** Returns the number of files that instances which are being closed still have open. */
   closing(): number;
-  /** No instance is idle, and files are short: lets go of an instance that is kept without need. */
+  /** Called when files are short and no instance is idle: releases an instance that is kept without need. */
   makeRoom(): void;
 }
 
@@ -374,7 +374,7 @@ export interface CrowdingEnvironment {
  */
 export class Crowding {
   readonly #environment: CrowdingEnvironment;
-  /** In the order of their last use; some are in use again, or have ended. */
+  /** Idle instances in the order of their last use. Some of them are in use again, or have ended. */
   readonly #rested = new Set<Evictable>();
   #look: 'none' | 'scheduled' | 'under way' = 'none';
 
@@ -392,14 +392,14 @@ export class Crowding {
     if (this.#environment.files.shortage > 0) this.evictSoon();
   };
 
-  /** The instance has ended: it does not rest again. */
+  /** Called when the instance has ended, so that it is no longer a candidate for eviction. */
   ended(instance: Evictable): void {
     this.#rested.delete(instance);
   }
 
-  /** Files are wanted and none is free: evicts instances in a later turn. */
+  /** Called when files are wanted and none is free: evicts instances in a later turn. */
   evictSoon(): void {
-    // An instance that is kept rests again while the others are looked at: that is no reason for another look.
+    // An instance that stays is added to the idle ones again during the search. That must not start another search.
     if (this.#look !== 'none') return;
     this.#look = 'scheduled';
     this.#environment.nextTurn(() => {
@@ -414,7 +414,7 @@ export class Crowding {
 
   #evict(): void {
     const { files, closing, makeRoom } = this.#environment;
-    // An instance that is kept nevertheless rests again, at the end of the order.
+    // An instance that stays in spite of the eviction is added again at the end of the order.
     for (const instance of [...this.#rested]) {
       if (files.shortage <= closing()) return;
       this.#rested.delete(instance);

@@ -1,8 +1,8 @@
 // The folders of facets and branches that a host finds, by their keys.
 //
-// Looking at all folders takes long when there are many, so it happens once a host. Invariant: folders of an earlier host
-// are listed; of those made by this one, some are not. No assertion keeps this: that would take a second look at all
-// folders.
+// Reading all folders takes long when there are many, so a host reads them once. Invariant: all folders of earlier
+// hosts are listed; folders made by this host may be missing. No assertion keeps this: it would have to read all
+// folders again.
 
 import { COPY_MARK } from '../../../src/shared/contract/object-id.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';
@@ -20,7 +20,7 @@ export class ListedFolders {
     this.#medium = medium;
   }
 
-  /** @throws IO; then the next call looks again */
+  /** Lists the folders. @throws IO; then the next call reads the folders again */
   list(): Promise<FolderList> {
     if (this.#list !== undefined) return this.#list;
     const list = this.#medium.keys().then((keys) => ({
@@ -33,13 +33,19 @@ export class ListedFolders {
   }
 }
 
-/** The keys of the object, and of the branches, that a folder is below; none: it is not of a branch. */
+/**
+ * Returns the keys of the object and of the branches to which a folder belongs; an empty list if the folder is not of a
+ * branch.
+ */
 export function originKeys(key: string): string[] {
   const [object = '', ...ids] = key.split('~');
   return ids.map((_, i) => [object, ...ids.slice(0, i)].join('~'));
 }
 
-/** The key of the object of which a folder is, or is below, the copy of an identity; of another folder, its own key. */
+/**
+ * Returns the key of the object whose copy for an identity a folder contains, or lies below; for any other folder, its
+ * own key.
+ */
 export function objectKey(key: string): string {
   return key.split(COPY_MARK)[0]!;
 }

@@ -16,17 +16,17 @@ import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
-/** A run that fails with these has not failed by its handler. */
+/** Codes of errors with which a run fails through no fault of its handler. */
 const DISK_FAULTS: ReadonlySet<string> = new Set(['IO', 'DISK_FULL', 'MEMORY_FULL', 'CORRUPT']);
 
 /** An alarm whose handler ran, to its end or to a failure. */
 export interface FinishedAlarm {
   readonly address: ObjectAddress;
-  /** When it was due, in milliseconds; a retry has the time of the first run. */
+  /** The time at which the alarm was due, in milliseconds; a retry has the time of the first run. */
   readonly dueMs: number;
 }
 
-/** How a run ended: with its handler, or (`unreached`) before it came to that. */
+/** How a run ended: after its handler ran, or (`unreached`) before the handler ran. */
 export type AlarmEnd =
   | { readonly kind: 'ran'; readonly alarm: FinishedAlarm }
   | { readonly kind: 'unreached'; readonly error: unknown };
@@ -36,7 +36,7 @@ export class ObjectAlarms {
   readonly #now: () => number;
   readonly #instanceOf: (address: ObjectAddress) => Promise<ObjectInstance>;
   readonly #addresses = new Map<string, ObjectAddress>();
-  /** For objects whose last change of the alarm is not durable yet: settles when it is. */
+  /** For each object whose last change of the alarm is not durable yet, a promise that settles when it is. */
   readonly #unconfirmed = new Map<string, Promise<void>>();
   readonly #listeners = new Set<(end: AlarmEnd) => void>();
 
@@ -55,14 +55,14 @@ export class ObjectAlarms {
     );
   }
 
-  /** The catalog says that the object is to be looked at. */
+  /** Called with the entry of an object that the catalog lists. */
   listed({ key, className, id, name, wakeMs }: CatalogEntry): void {
     if (wakeMs === null) return;
     this.#addresses.set(key, { className, id: new DurableObjectId(id, name) });
     this.#scheduler.found(key, wakeMs);
   }
 
-  /** The object was opened: its stored alarm replaces the known one. */
+  /** Called when the object was opened: its stored alarm replaces the known one. */
   opened(instance: ObjectInstance): void {
     const { address, alarmMs } = instance;
     // The constructor may have set the alarm, and that write may still be undone.
@@ -70,37 +70,37 @@ export class ObjectAlarms {
     this.#untilDurable(this.#know(address), instance);
   }
 
-  /** The object has committed another time, or (null) deleted its alarm. */
+  /** Called when the object has committed another time of its alarm, or (null) its deletion. */
   committed(instance: ObjectInstance, timeMs: number | null): void {
     const key = this.#know(instance.address);
     this.#scheduler.set(key, timeMs);
     this.#untilDurable(key, instance);
   }
 
-  /** The instance was reset: unconfirmed writes are gone, and with them perhaps a change of the alarm. */
+  /** Called when the instance was reset: unconfirmed writes are lost, and with them perhaps a change of the alarm. */
   reset(instance: ObjectInstance): void {
     const isUndone = this.#unconfirmed.delete(addressKey(instance.address));
     if (isUndone || instance.restoresAlarm) this.#scheduler.doubt(this.#know(instance.address));
   }
 
-  /** The instance was closed in order. */
+  /** Called when the instance was closed in order. */
   closed(instance: ObjectInstance): void {
     if (instance.restoresAlarm) this.#scheduler.doubt(this.#know(instance.address));
   }
 
-  /** The object was deleted. */
+  /** Called when the object was deleted. */
   forget(key: string): void {
     this.#scheduler.forget(key);
     this.#addresses.delete(key);
     this.#unconfirmed.delete(key);
   }
 
-  /** The host was closed: nothing runs any more. Stored alarms stay for the next host. */
+  /** Called when the host was closed: no alarm runs any more. Stored alarms stay for the next host. */
   close(): void {
     this.#scheduler.close();
   }
 
-  /** True when an alarm waits for its time, or an object waits to be looked at. */
+  /** True when an alarm waits for its time, or an object waits to be opened, so that its alarm becomes known. */
   get hasNext(): boolean {
     return this.#scheduler.isWaiting;
   }
@@ -122,7 +122,7 @@ export class ObjectAlarms {
     return key;
   }
 
-  /** Until the object's writes so far are durable, a reset may undo the alarm that is known. */
+  /** Remembers the object until its writes so far are durable, because a reset until then may undo the known alarm. */
   #untilDurable(key: string, { storage }: ObjectInstance): void {
     const confirmed = storage.durability() ?? Promise.resolve();
     this.#unconfirmed.set(key, confirmed);
@@ -168,7 +168,7 @@ export class ObjectAlarms {
 
   async #giveUp(key: string): Promise<void> {
     const instance = await this.#instanceOf(this.#addresses.get(key)!).catch(() => undefined);
-    // If it fails, the alarm is found again when the object is opened.
+    // If the deletion fails, the alarm is found again when the object is opened.
     await instance?.deliver(({ storage }) => storage.deleteAlarm()).catch(() => {});
   }
 }

@@ -17,11 +17,11 @@ import type { ObjectHost } from './object-host.ts';
 /** An object that exists. */
 export interface ListedObject {
   readonly address: ObjectAddress;
-  /** Size of its files, history included. */
+  /** Size of the object's files in bytes, including the history. */
   readonly sizeBytes: number;
-  /** When its alarm is due, in milliseconds; null when none is set. */
+  /** The time at which the object's alarm is due, in milliseconds; null when none is set. */
   readonly nextAlarm: number | null;
-  /** The names of the branches that it keeps. */
+  /** The names of the object's kept branches. */
   readonly branches: readonly string[];
   /**
    * The reason why the object could not be opened; its alarm is then unknown. Null if it could be opened, or did not
@@ -46,8 +46,8 @@ export class ObjectManager {
   }
 
   /**
-   * The existing objects of a class, in order of their ids, or a part of them. Of objects of which each identity has a copy,
-   * those of the present one.
+   * Lists the existing objects of a class in order of their ids, or a part of them. If each identity has a copy of the
+   * objects, lists the copies of the present identity.
    *
    * @throws UNKNOWN_CLASS, CONNECTION_CLOSED
    */
@@ -71,7 +71,7 @@ export class ObjectManager {
   /**
    * Removes the object and everything it stored; its unanswered events reject.
    *
-   * @throws CONNECTION_CLOSED: the folder may be another host's by now
+   * @throws CONNECTION_CLOSED after the host was closed, because the folder may belong to another host by then
    */
   async delete(address: ObjectAddress): Promise<void> {
     this.#host.instances.checkOpen();
@@ -80,8 +80,8 @@ export class ObjectManager {
   }
 
   /**
-   * Runs the alarm's handler now, whenever it is due, and removes the alarm; false if none is set. A handler that
-   * fails rejects and is not tried again.
+   * Runs the alarm's handler now, whenever it is due, and removes the alarm; returns false if none is set. If the
+   * handler fails, this rejects, and the handler is not run again.
    */
   async runAlarm(address: ObjectAddress): Promise<boolean> {
     return await this.#host.deliver(address, async ({ handlers, publicStorage: storage }) => {
@@ -94,7 +94,7 @@ export class ObjectManager {
     });
   }
 
-  /** Ends the object's instance in order, if it has one: the next event constructs it again. */
+  /** Ends the object's instance in order, if there is one. The next event makes a new instance. */
   async evict(address: ObjectAddress, breaksSockets?: boolean): Promise<void> {
     await this.#host.evict(address, breaksSockets);
   }
@@ -105,14 +105,14 @@ export class ObjectManager {
     await Promise.all(instances.running().map((address) => this.evict(address, breaksSockets)));
   }
 
-  /** Resets every object that has an instance: unconfirmed writes are gone, unanswered events reject. */
+  /** Resets every object that has an instance: unconfirmed writes are lost, unanswered events reject. */
   async abortAll(): Promise<void> {
     const reason = storageError('OBJECT_RESET', 'All objects were reset by the test.');
     const { instances } = this.#host;
     await Promise.all(instances.running().map((address) => this.#host.reset(address, reason)));
   }
 
-  /** Null for an object of which the present identity has no copy. */
+  /** Describes the object of an entry; null if the present identity has no copy of the object. */
   async #describe({ className, id, name, wakeMs }: CatalogEntry): Promise<ListedObject | null> {
     const address = { className, id: new DurableObjectId(id, name) };
     let sizeBytes = 0;
@@ -123,7 +123,7 @@ export class ObjectManager {
       const sizes = await this.#environment.medium.sizes(key);
       if (located !== address && sizes.size === 0) return null;
       sizeBytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-      // 0 while it is in memory: then only the object itself knows its alarm.
+      // The time is 0 while the object is in memory: then only the object itself knows its alarm.
       const nextAlarm = wakeMs === 0 ? await this.#alarmOf(located, sizes.size > 0) : wakeMs;
       if (sizes.has(KEPT_BRANCHES_NAME)) {
         const kept = await this.#host.branches.listStored(key);
@@ -138,7 +138,10 @@ export class ObjectManager {
     }
   }
 
-  /** Asks the object. Null if it is being deleted or its files are gone: to ask it would make it again, empty. */
+  /**
+   * Opens the object to read its alarm. Returns null if the object is being deleted or its files are gone, because
+   * opening would create it again, empty.
+   */
   async #alarmOf(address: ObjectAddress, hasFiles: boolean): Promise<number | null> {
     const { instances } = this.#host;
     if (!hasFiles && !instances.has(addressKey(address))) return null;

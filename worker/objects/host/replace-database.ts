@@ -13,8 +13,8 @@ import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
 
 /**
- * True for an error of an object's own files, of which only an import into new ones is the way out. A branch needs its
- * origin's files too.
+ * True for an error of an object's own files that only an import, which creates new files, can repair. Always false for
+ * a branch, which needs its origin's files too.
  */
 export function isUnreadable({ branch }: ObjectAddress, error: unknown): boolean {
   return branch === undefined && isStorageError(error) && error.code === 'CORRUPT';
@@ -39,14 +39,14 @@ export function replaceDatabase(
 }
 
 /**
- * The bookmark that undoes the replacement; or it had not begun when the instance ended, and changed
- * nothing.
+ * The bookmark that undoes the replacement, or the reason why the instance ended before the replacement began, which
+ * then changed nothing.
  */
 export type Replaced = { readonly undo: string } | { readonly notBegun: unknown };
 
 /**
- * Has the next instance go back to a bookmark, or to a time in milliseconds, and resets this one once that is
- * durable. Waits for open critical sections.
+ * Requests that the next instance restores a bookmark, or a time in milliseconds, and resets this instance once the
+ * request is durable. Waits for open critical sections.
  *
  * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE; DISK_FULL, IO
  */
@@ -69,8 +69,8 @@ export function restoreDatabase(
 }
 
 /**
- * Makes the state of a branch that of the object, if that is as it was when the branch began (at the bookmark), and
- * resets the object once that is durable. Waits for open critical sections.
+ * Makes the state of a branch the state of the object, and resets the object once that is durable. The object must be
+ * in the state in which the branch began (the bookmark). Waits for open critical sections.
  *
  * @throws CONFLICT, DISK_FULL, IO: nothing has changed
  */
@@ -95,7 +95,7 @@ export async function promoteBranch(
 
 type Change = (storage: ObjectInstance['storage']) => string | Promise<string>;
 
-/** Runs in one event of the object, so no other event runs between the change and the reset. */
+/** Makes the change and resets the object in one event, so that no other event runs between the two. */
 async function changeAndReset(
   instance: ObjectInstance,
   reason: Error,

@@ -13,7 +13,7 @@ import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import { checkConstructor, type INTERNAL } from '../../engine/sql/platform-class.ts';
 import type { InstanceSockets } from '../sockets/instance-sockets.ts';
 
-/** The longest limit workerd accepts for a handler: a week, in milliseconds. */
+/** The longest limit that workerd accepts for a handler: a week, in milliseconds. */
 const EVENT_TIMEOUT_MS_MAX = 604_800_000;
 
 /** The functions of the instance for `ctx`. */
@@ -41,8 +41,8 @@ export class DurableObjectState {
   }
 
   /**
-   * Runs the callback while no other event is delivered; settles as it does. A callback that fails,
-   * or takes longer than 30 s, resets the object.
+   * Runs the callback while no other event is delivered; settles like the callback. A callback that fails, or takes
+   * longer than 30 s, resets the object.
    */
   blockConcurrencyWhile<T>(callback: () => T | PromiseLike<T>): Promise<T> {
     try {
@@ -99,7 +99,7 @@ export class DurableObjectState {
     return this.#owner.sockets.tags(socket);
   }
 
-  /** Answers this one message without an event; without an argument, ends that. */
+  /** Sets the message that is answered without an event, and the answer; without an argument, removes them. */
   setWebSocketAutoResponse(pair?: unknown): void {
     if (pair !== undefined && !(pair instanceof WebSocketRequestResponsePair)) {
       throw new TypeError('setWebSocketAutoResponse: takes a WebSocketRequestResponsePair.');
@@ -111,12 +111,12 @@ export class DurableObjectState {
     return this.#owner.sockets.autoResponse;
   }
 
-  /** When the socket was last answered that way; null if it never was. */
+  /** Returns when the socket was last answered by the automatic response; null if never. */
   getWebSocketAutoResponseTimestamp(socket: unknown): Date | null {
     return this.#owner.sockets.answeredAt(socket);
   }
 
-  /** Stored, and without effect: handlers have no time limit here. */
+  /** Stores the timeout, which has no effect: handlers have no time limit here. */
   setHibernatableWebSocketEventTimeout(timeoutMs?: number): void {
     if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
       throw new TypeError(`The event timeout is a number of milliseconds, not ${timeoutMs}.`);
@@ -132,8 +132,8 @@ export class DurableObjectState {
   }
 
   /**
-   * Resets the object at once: uncommitted writes are gone, callers get an error. Never returns.
-   * `retryAlarm: false`: if this ends an alarm's handler, the alarm is not retried.
+   * Resets the object at once: uncommitted writes are lost, and callers get an error. Never returns. `retryAlarm:
+   * false` means that the alarm is not retried if this ends its handler.
    */
   abort(reason?: unknown, options?: { retryAlarm?: boolean }): never {
     const text = reason === undefined ? undefined : convertString('abort', reason);
@@ -147,7 +147,7 @@ export class DurableObjectState {
 
 refuseToClone(DurableObjectState);
 
-/** The other objects that code of an instance reaches, and the values that it was given besides its storage. */
+/** The other objects that the code of an instance can reach, and the values that it received besides its storage. */
 export interface InstanceBindings {
   readonly env: object;
   /** `ctx.exports`: all classes. */

@@ -24,8 +24,8 @@ export interface HostEnvironment extends Turns {
   elapsed(): number;
   randomUint32(): number;
   /**
-   * Runs the task when the delay has passed on the host's clock; the result cancels it. `keepsAlive`: a
-   * process waits for it.
+   * Runs the task when the delay has passed on the host's clock; the result cancels it. `keepsAlive` says that a
+   * process must wait for the task.
    */
   after(delayMs: number, task: () => void, keepsAlive?: boolean): () => void;
   /** Runs the task when the host's clock shows this time; the result cancels it. */
@@ -42,11 +42,11 @@ export interface HostEnvironment extends Turns {
   afterRealTime(delayMs: number, task: () => void, keepsAlive?: boolean): () => void;
   /** The files of objects, by key of their addresses. */
   readonly medium: ObjectMedium;
-  /** For one object: a call on its files has failed in this process; see LogEnvironment. */
+  /** True if a call on the files of the object has failed in this process; see LogEnvironment. Set for one object. */
   readonly hasFailed?: boolean;
-  /** A call on the object's files has failed, and nobody else is told. */
+  /** Called when a call on the object's files has failed, and no caller learns of it. */
   failed?(): void;
-  /** For one object: the history that its branches need; see LogEnvironment. */
+  /** Returns the start of the history that the object's branches need; see LogEnvironment. Set for one object. */
   pinnedSequence?(): number;
   /** Sizes of the objects' files. @default the usual ones */
   readonly fileSizes?: FileSizes;
@@ -54,7 +54,7 @@ export interface HostEnvironment extends Turns {
   readonly history?: HistoryLimits;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
-  /** How much space there is for files; without it nobody is told that it is short. */
+  /** Estimates the space for files. Without this function, low space is not reported. */
   estimate?(): Promise<Space>;
   /** The index of objects with a class. */
   readonly catalog: ObjectCatalog;

@@ -31,7 +31,7 @@ export interface ContextOptions extends LifecycleEnvironment, Turns {
   readonly policy?: AccessPolicy;
   /** Settles when every confirmed write so far is durable; undefined if they all are. */
   confirmation(): Promise<void> | undefined;
-  /** A task has violated an assertion. @default the context ends */
+  /** Called when a task has violated an assertion. @default the context ends */
   onDefect?(defect: unknown): void;
 }
 
@@ -357,8 +357,8 @@ async function call<T>(event: () => T | PromiseLike<T>): Promise<T> {
 }
 
 /**
- * The output gate of an object: a message leaves when everything the object wrote before it is durable,
- * and messages leave in the order in which they were sent.
+ * The output gate of an object. A message leaves when everything that the object wrote before it is durable. Messages
+ * leave in the order in which they were sent.
  */
 export class OutputGate {
   readonly #confirmation: () => Promise<void> | undefined;

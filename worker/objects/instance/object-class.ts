@@ -20,7 +20,7 @@ export interface ClassOptions {
   readonly storage?: 'sql' | 'kv';
   /** The text from which ids are derived; workerd's local form is `<script>-<class>`. */
   readonly uniqueKey?: string;
-  /** `YYYY-MM-DD`. @default the one of all classes */
+  /** The compatibility date of the class, as `YYYY-MM-DD`. @default the one of all classes */
   readonly compatibilityDate?: string;
   /** If true, the class is not in `env` and `ctx.exports`, unless `bindings` names it. @default false */
   readonly isHidden?: boolean;
@@ -31,17 +31,17 @@ export interface ClassOptions {
 export type ClassTable = Readonly<Record<string, UserClass | ClassOptions>>;
 
 export interface ClassTableOptions {
-  /** More names of classes in `env`, as a deployment binds them: name in `env` to name of the class. */
+  /** More names of classes in `env`, as a deployment binds them. Maps each name in `env` to the name of a class. */
   readonly bindings?: Readonly<Record<string, string>>;
   /** If false, a class is in `env` by the names of `bindings` only, as in workerd. @default true */
   readonly bindsClassNames?: boolean;
   /** First part of the unique keys. @default 'worker' */
   readonly scriptName?: string;
-  /** `YYYY-MM-DD`; see `docs/compatibility.md`. */
+  /** The compatibility date of all classes, as `YYYY-MM-DD`; see `docs/compatibility.md`. */
   readonly compatibilityDate?: string;
   /**
-   * The exports of the main module, for `ctx.exports`: its classes that have no objects of their own
-   * can be those of facets. Anything but a class is ignored.
+   * The exports of the main module, for `ctx.exports`. Classes among them that have no objects of their own can be the
+   * classes of facets. Exports that are not classes are ignored.
    */
   readonly exports?: Readonly<Record<string, unknown>>;
 }
@@ -61,7 +61,7 @@ export interface ObjectClass extends HostedClass {
 }
 
 export class ClassRegistry {
-  /** Name in `env` to name of the class. */
+  /** Maps each name in `env` to the name of a class. */
   readonly bindings: ReadonlyMap<string, string>;
   /** Classes that only facets have. */
   readonly facetClasses: ReadonlyMap<string, HostedClass>;
@@ -118,7 +118,7 @@ export class ClassRegistry {
     return found;
   }
 
-  /** The class of a facet: its storage is always SQL. @throws UNKNOWN_CLASS */
+  /** Returns the class of a facet, whose storage is always SQL. @throws UNKNOWN_CLASS */
   ofFacet(name: string): HostedClass {
     const { construct, options } = this.facetClasses.get(name) ?? this.get(name);
     return { name, construct, options: { ...options, backend: 'sql' } };
@@ -129,7 +129,7 @@ export class ClassRegistry {
   }
 }
 
-/** The default unique key of a class, in workerd's local form. */
+/** Returns the default unique key of a class, in workerd's local form. */
 export function uniqueKeyOf(className: string, scriptName = 'worker'): string {
   return `${scriptName}-${className}`;
 }
@@ -168,7 +168,7 @@ function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, O
   return classes;
 }
 
-/** The classes among the exports that are not served. */
+/** Returns the classes among the exports that are not served. */
 function facetClassesOf(
   served: ReadonlyMap<string, ObjectClass>,
   { exports = {}, compatibilityDate }: ClassTableOptions,
@@ -190,12 +190,17 @@ function isClass(value: unknown): boolean {
   return Function.prototype.toString.call(value).startsWith('class') && !(ENTRYPOINT in prototype);
 }
 
-/** The code of a class or function. Asks no members: the proxies of some SDKs show no member. */
+/**
+ * Returns the source code of a class or function. Reads no members of it, because the proxies of some SDKs show none.
+ */
 export function sourceTextOf(callable: object): string {
   return Function.prototype.toString.call(callable);
 }
 
-/** Undefined if the value is not a class. A proxy may fail to show it, as some SDKs make them. */
+/**
+ * Returns the prototype of a class; undefined if the value is not a class. A proxy may fail to show its prototype, as
+ * the proxies of some SDKs do.
+ */
 export function prototypeOf(value: unknown): Record<symbol, unknown> | undefined {
   if (typeof value !== 'function') return undefined;
   try {
@@ -209,7 +214,7 @@ function isOptions(given: UserClass | ClassOptions): given is ClassOptions {
   return typeof given === 'object' && given !== null && 'class' in given;
 }
 
-/** Whether a class can have this name. */
+/** True if a class can have this name. */
 export function isClassName(name: string): boolean {
   return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name);
 }
@@ -244,7 +249,7 @@ function check(name: string, chosen: ClassOptions): void {
   }
 }
 
-/** How a facet starts: the checked answer of its parent's callback. */
+/** The startup of a facet: the checked result of its parent's callback. */
 export interface FacetStartup {
   readonly class: HostedClass;
   /** `ctx.id` of the facet. */

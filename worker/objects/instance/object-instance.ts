@@ -65,26 +65,26 @@ export interface Construction {
 export type ResetBy = 'itself' | 'storage' | 'outside';
 
 export interface InstanceEvents {
-  /** The instance was reset; `released` settles when its files are free. */
+  /** Called when the instance was reset; `released` settles when its files are free. */
   onReset(instance: ObjectInstance, released: Promise<void>, reason: unknown, by: ResetBy): void;
-  /** The object is about to set its alarm. @throws DISK_FULL while it may not */
+  /** Called when the object is about to set its alarm. @throws DISK_FULL while the object may not */
   onAlarmSet(): void;
-  /** A commit of the object is durable for the first time that this instance knows of. */
+  /** Called when a commit of the object is durable for the first time in this instance. */
   onStored(instance: ObjectInstance): void;
-  /** The disk was full, and the object's oldest history was given up. */
+  /** Called when the disk was full, and the object's oldest history was deleted. */
   onHistoryPruned(address: ObjectAddress): void;
   /** Called when nothing uses the instance any more. */
   onRest(instance: ObjectInstance): void;
   /** Called when nothing has used the instance for a while: the host closes it. */
   onEvict(instance: ObjectInstance): void;
-  /** The object's alarm has changed and the change is committed: its time in milliseconds, or null. */
+  /** Called when a change of the object's alarm is committed: with its time in milliseconds, or null. */
   onAlarm(instance: ObjectInstance, timeMs: number | null): void;
 }
 
 /** The options with which an instance is opened. */
 export interface InstanceOptions {
   readonly address: ObjectAddress;
-  /** Null for an object without a class. */
+  /** The class and arguments of the user's object; null for an object without a class. */
   readonly construction: Construction | null;
   /** True if the object is the local copy of an object on a server, and only the replica writes it. @default false */
   readonly isCopy?: boolean;
@@ -97,7 +97,7 @@ export interface InstanceOptions {
   readonly openBranch?: (environment: LogEnvironment) => Promise<OpenedBranch>;
 }
 
-/** The files of a branch, and whether what its code sends to others is sent. */
+/** The files of a branch, and whether messages of its code to others are sent. */
 export interface OpenedBranch {
   readonly files: ObjectFiles;
   readonly sends: boolean;
@@ -109,7 +109,7 @@ export interface OpenedBranch {
 interface Reset {
   /** Settles when the instance's files are free. */
   readonly released: Promise<void>;
-  /** The alarm whose handler the reset ended must not run again. */
+  /** True if the alarm whose handler the reset ended must not run again. */
   readonly dropsAlarm: boolean;
 }
 
@@ -124,12 +124,12 @@ export class ObjectInstance {
   readonly #events: InstanceEvents;
   readonly #kept: KeptResults | undefined;
   readonly #construction: Construction | null;
-  /** The policy of calls of handles: what they may do to the storage. */
+  /** The policy of the calls of handles: what these calls may do to the storage. */
   readonly handlePolicy: AccessPolicy;
   readonly #userObject: UserObject | null;
   readonly #sockets: InstanceSockets | null;
   #isNoted = false;
-  /** Answers wait for it, besides the writes of the storage. */
+  /** Work that answers wait for, besides the writes of the storage. */
   #changes: Promise<void> | undefined;
   #reset: Reset | null = null;
 
@@ -229,12 +229,12 @@ export class ObjectInstance {
     this.state = new DurableObjectState(INTERNAL, this);
   }
 
-  /** A facet may have been given any text, which workerd's types ignore, too. */
+  /** The id of the object. For a facet, it may be any text, which workerd's types ignore, too. */
   get id(): DurableObjectId {
     return (this.startup?.id ?? this.address.id) as DurableObjectId;
   }
 
-  /** How it was started, if it is a facet. */
+  /** The startup with which the instance was started, if the object is a facet. */
   get startup(): FacetStartup | undefined {
     return this.#construction?.startup;
   }
@@ -244,7 +244,7 @@ export class ObjectInstance {
     return this.#reset?.released ?? Promise.resolve();
   }
 
-  /** @throws when the object has no class: nothing would handle their messages */
+  /** The sockets of the object. @throws when the object has no class, because nothing would handle their messages */
   get sockets(): InstanceSockets {
     if (this.#sockets === null) {
       throw storageError('UNKNOWN_CLASS', 'An object of openStorage has no class, and no sockets.');
@@ -265,17 +265,17 @@ export class ObjectInstance {
     return this.#userObject?.handlers ?? NO_HANDLERS;
   }
 
-  /** When its handler is to run, in milliseconds; null without an alarm, and without a handler. */
+  /** The time at which the alarm's handler is to run, in milliseconds; null without an alarm, and without a handler. */
   get alarmMs(): number | null {
     return this.#runsAlarms ? this.storage.storedAlarm : null;
   }
 
-  /** The next instance has another state, whose alarm is to be run. */
+  /** True if the next instance has another state, whose alarm must be run. */
   get restoresAlarm(): boolean {
     return this.#runsAlarms && this.storage.past.isToBeRestored;
   }
 
-  /** The alarm whose handler the reset ended must not run again. */
+  /** True if the alarm whose handler the reset ended must not run again. */
   get dropsAlarm(): boolean {
     return this.#reset?.dropsAlarm ?? false;
   }
@@ -290,8 +290,8 @@ export class ObjectInstance {
   }
 
   /**
-   * Delivers an event and settles as it does, behind the output gate. Rejects with the reason of an
-   * end that comes first. The event, and what it starts, make the commits of the author.
+   * Delivers an event and settles like the event, behind the output gate. Rejects with the reason if the instance ends
+   * first. Commits of the event, and of the tasks that it starts, name the author.
    */
   deliver<T>(
     event: (state: DurableObjectState) => T | PromiseLike<T>,
@@ -302,10 +302,10 @@ export class ObjectInstance {
   }
 
   /**
-   * Delivers calls of a page, which run no code of the object, as one event and one turn of the storage.
-   * The result itself, if it waits for nothing; otherwise as `deliver`.
+   * Delivers calls of a page, which run no code of the object, as one event and one turn of the storage. Returns the
+   * result itself if it waits for nothing; otherwise a promise, as `deliver` does.
    *
-   * @throws the reason of an end that they have brought
+   * @throws the reason if the calls have ended the instance
    */
   deliverNow<T>(
     event: (storage: ObjectStorage) => T | Promise<T>,
@@ -316,9 +316,9 @@ export class ObjectInstance {
   }
 
   /**
-   * Runs the alarm's handler as an event; rejects when it fails. Resolves to the time of an alarm
-   * that is not due, otherwise to null; without an alarm nothing happens. A retry is due even if the wall clock was
-   * set back since the first run.
+   * Runs the alarm's handler as an event; rejects when the handler fails. Resolves to the time of an alarm that is not
+   * due, otherwise to null. Does nothing without an alarm. A retry is due even if the wall clock was set back since the
+   * first run.
    */
   alarm(retryCount: number): Promise<number | null> {
     const event = async () => {
@@ -358,7 +358,7 @@ export class ObjectInstance {
     return this.#changes ?? Promise.resolve();
   }
 
-  /** From now on answers wait for this work too, as for a write; if it fails, the object is reset. */
+  /** Makes answers wait for this work too from now on, as for a write. If the work fails, the object is reset. */
   confirm(work: Promise<void>): void {
     const all = Promise.all([this.#changes, work]).then(
       () => {
@@ -467,7 +467,10 @@ export class ObjectInstance {
     this.storage.endAlarm('succeeded');
   }
 
-  /** Results arrive as events of the object, in the critical section of whoever listens. */
+  /**
+   * Starts a live read for the object's own code. Results arrive as events of the object, in the critical section of
+   * the code that listens.
+   */
   #ownLive(read: StorageRead): LiveSource {
     return (sink) => {
       const enter = this.context.entrance();

@@ -5,7 +5,10 @@ import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../../src/shared/contr
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import { fromWire, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 
-/** With workerd's marks, by which programs decide whether to repeat the call. */
+/**
+ * Makes the error of a critical section that took too long, with workerd's marks, by which programs decide whether to
+ * repeat the call.
+ */
 export function sectionTimeout(): StorageError {
   const error = storageError(
     'TRANSACTION_TIMEOUT',
@@ -23,7 +26,10 @@ export function alarmTimeout(): StorageError {
   );
 }
 
-/** Not retryable, as on workerd: the object's own code ended the call, and would do so again. */
+/**
+ * Makes the error of ctx.abort(). As on workerd, the call is not retryable: the object's own code ended it, and would
+ * do so again.
+ */
 export function abortedError(reason = 'The object was reset by ctx.abort().'): StorageError {
   const error = storageError('OBJECT_RESET', reason);
   Object.defineProperty(error, 'retryable', { value: false, configurable: true });
@@ -48,8 +54,8 @@ export function alarmOfFacet(): StorageError {
 }
 
 /**
- * An error of user code keeps its class and message; the property says that it reset the object. Of another value, or
- * of a frozen error, the reason is a copy, as callers would get it.
+ * Marks an error as the reason of a reset. An error of user code keeps its class and message, and gets a property that
+ * says that it reset the object. For another value, or a frozen error, the reason is a copy, as callers would get it.
  */
 export function withReset(thrown: unknown): unknown {
   const takesProperties = thrown instanceof Error && Object.isExtensible(thrown);
@@ -69,7 +75,7 @@ export function broken(error: unknown): unknown {
     : storageError('INTERNAL', 'The storage failed.', { cause: error });
 }
 
-/** The catalog knows that the object was stored, and nothing of it is there. */
+/** Makes the error of an object that the catalog knows as stored, and that has no files any more. */
 export function missing({ className, id }: ObjectAddress): StorageError {
   return storageError(
     'OBJECT_MISSING',
@@ -79,7 +85,7 @@ export function missing({ className, id }: ObjectAddress): StorageError {
   );
 }
 
-/** The reason in the form that the instance's storage throws from then on. */
+/** Returns the reason in the form that the instance's storage throws from then on. */
 export function storageReason(reason: unknown): StorageError {
   return reason instanceof Error && 'code' in reason
     ? (reason as StorageError)

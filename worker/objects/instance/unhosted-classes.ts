@@ -8,7 +8,7 @@ import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
 import { ClassRegistry, isClassName, type ObjectClass, uniqueKeyOf } from './object-class.ts';
 
-/** Every name is that of a class. */
+/** A registry in which every name is the name of a class. */
 export class UnhostedClasses extends ClassRegistry {
   readonly #known = new Map<string, ObjectClass>();
 
@@ -47,7 +47,7 @@ export class UnhostedClasses extends ClassRegistry {
   }
 }
 
-/** Has a handler, so that alarms can be set; it never runs. */
+/** The class of all objects. It has an alarm handler, which never runs, so that alarms can be set. */
 class Unhosted {
   alarm(): void {}
 }

@@ -50,7 +50,7 @@ export class UserObject {
     }
   }
 
-  /** Undefined unless it was constructed. */
+  /** The user's object; undefined unless it was constructed. */
   get object(): object | undefined {
     return this.#state.kind === 'constructed' ? this.#state.object : undefined;
   }
@@ -59,12 +59,12 @@ export class UserObject {
     return this.#state.kind === 'constructed' ? this.#state.handlers : NO_HANDLERS;
   }
 
-  /** The bindings with which it was constructed. */
+  /** The bindings with which the user's object was constructed. */
   get bindings(): InstanceBindings {
     return this.#state.kind === 'unconstructed' ? NO_BINDINGS : this.#state.bindings;
   }
 
-  /** Refuses an alarm without a handler, as workerd does; the constructor may set one. */
+  /** Refuses an alarm if the object has no handler, as workerd does. The constructor may set an alarm in any case. */
   checkAlarm(): void {
     if (this.#state.kind === 'constructing' || this.handlers.alarm !== undefined) return;
     throw storageError(

@@ -12,14 +12,14 @@ import { type StorageError, storageError } from '../../../src/shared/contract/er
 
 /** Whether the caller still wants a call. */
 export interface Cancellation {
-  /** True once it was cancelled; may take a few milliseconds. */
+  /** True once the call was cancelled. The look may take a few milliseconds. */
   isCancelled(): boolean;
-  /** Before the call begins. @throws CANCELLED */
+  /** Called before the call begins. @throws CANCELLED */
   check(): void;
 }
 
 export interface CancellationEnvironment {
-  /** Milliseconds since the epoch: all that two threads have in common. */
+  /** Milliseconds since the epoch, the only time that two threads share. */
   now(): number;
   /** Milliseconds of this thread that only go forward. */
   elapsed(): number;
@@ -41,7 +41,7 @@ export const KNOWN_MS = 2000;
 
 interface FlaggedCalls {
   isCancelled: boolean;
-  /** The flag was seen once. */
+  /** True if the flag was seen once. */
   isKnown: boolean;
   /** When the first of the calls was made, by this thread's monotonic clock, and when the flag was there for certain. */
   readonly madeMs: number;
@@ -57,12 +57,12 @@ export class Cancellations {
     this.#environment = environment;
   }
 
-  /** Calls under way, for tests. */
+  /** Number of calls under way, for tests. */
   get size(): number {
     return this.#calls.size;
   }
 
-  /** A call with this flag is under way until `end` is called. */
+  /** Registers a call with this flag as under way, until `end` is called. */
   begin({ url, madeMs }: CallFlag): Cancellation & { end(): void } {
     const { now, elapsed, isRevoked } = this.#environment;
     const callMs = elapsed() - Math.max(0, now() - madeMs);
@@ -94,7 +94,7 @@ export class Cancellations {
     return { isCancelled: false, isKnown: false, madeMs, lookMs: madeMs, count: 0 };
   }
 
-  /** The calls with these flags are cancelled; ended calls stay as they are. */
+  /** Cancels the calls with these flags that have not ended. */
   cancel(urls: readonly string[]): void {
     for (const url of urls) {
       const calls = this.#calls.get(url);
@@ -103,7 +103,7 @@ export class Cancellations {
   }
 }
 
-/** For a caller in this thread. */
+/** Makes the cancellation of a caller in this thread. */
 export function cancellationOf(signal: AbortSignal): Cancellation {
   return {
     isCancelled: () => signal.aborted,

@@ -26,18 +26,21 @@ export class InputGate {
   readonly #failed: (defect: unknown) => void;
   #active: CriticalSection | null = null;
   #current: CriticalSection | null = null;
-  /** Sections that are to open. They come before `#waiting`. */
+  /** Sections that are about to open. They come before `#waiting`. */
   readonly #opening = new WaitingTasks();
   readonly #waiting = new WaitingTasks();
-  /** A later turn is reserved for the next waiting task. */
+  /** True if a later turn is reserved for the next waiting task. */
   #drainIsScheduled = false;
-  /** A task has begun in this turn: the next one must not share its microtasks. */
+  /** True if a task has begun in this turn: the next task must not share its microtasks. */
   #turnIsTaken = false;
-  /** A task runs now. */
+  /** True while a task runs. */
   #isRunning = false;
   #isClosed = false;
 
-  /** `runTask` runs each task of this object. `failed` is called with the error of a violated assertion, and ends it. */
+  /**
+   * `runTask` runs each task of this object. `failed` is called with the error of a violated assertion, and ends the
+   * object's instance.
+   */
   constructor(
     turns: Turns,
     runTask: (task: () => void) => void = (task) => task(),
@@ -59,8 +62,8 @@ export class InputGate {
   }
 
   /**
-   * Runs the event in the caller's turn when the gate admits it now and none has begun in this turn;
-   * otherwise when it does.
+   * Runs the event in the caller's turn if the gate admits it now and no task has begun in this turn; otherwise in a
+   * later turn, when the gate admits it.
    */
   deliver(section: CriticalSection | null, event: () => void): void {
     if (this.#isClosed) return;
@@ -69,8 +72,8 @@ export class InputGate {
   }
 
   /**
-   * Runs work that starts nothing in the caller's turn, which stays free for an event. False if the gate
-   * does not admit it now. An open section must be the caller's own: then no code of an object shares its turn.
+   * Runs work that starts nothing in the caller's turn, which stays free for an event. Returns false if the gate does
+   * not admit the work now. An open section must be the caller's own: then no code of an object shares its turn.
    */
   runNow(section: CriticalSection | null, work: () => void): boolean {
     const isOutside = innermostOpen(section) === null;
@@ -81,7 +84,10 @@ export class InputGate {
     return true;
   }
 
-  /** Continues the task of this turn, if there is one: in the caller's turn when the gate admits it now, otherwise when it does. */
+  /**
+   * Continues the task of this turn, if there is one: in the caller's turn if the gate admits it now, otherwise when
+   * the gate admits it.
+   */
   resume(section: CriticalSection | null, task: () => void): void {
     if (this.#isClosed) return;
     if (this.#admitsNow(section)) this.#run(task);
@@ -96,8 +102,8 @@ export class InputGate {
   }
 
   /**
-   * Remembers the running task's section for the continuation of its I/O. Outside of sections it runs in the caller's
-   * turn, unless another task has that.
+   * Remembers the running task's section for the continuation of its I/O. Outside of sections, the continuation runs in
+   * the caller's turn, unless another task has begun in that turn.
    */
   continuation(): (task: () => void) => void {
     const section = this.currentSection;
@@ -134,7 +140,7 @@ export class InputGate {
     });
   }
 
-  /** Drops waiting tasks, for good: the object was reset. */
+  /** Drops waiting tasks for good, because the object was reset. */
   close(): void {
     this.#isClosed = true;
     this.#waiting.clear();
@@ -161,12 +167,12 @@ export class InputGate {
     });
   }
 
-  /** True when a task of the section may run, and no waiting one has the next turn already. */
+  /** True when a task of the section may run, and no waiting task has the next turn already. */
   #admitsNow(section: CriticalSection | null): boolean {
     return innermostOpen(section) === this.#active && !this.#drainIsScheduled;
   }
 
-  /** Runs a task that was admitted, so one of the active section. */
+  /** Runs a task that was admitted, and therefore belongs to the active section. */
   #run(task: () => void): void {
     this.#current = this.#active;
     this.#takeTurn();
@@ -175,7 +181,7 @@ export class InputGate {
       this.#isRunning = true;
       this.#runTask(task);
     } catch (error) {
-      if (!isDefect(error)) throw error; // of a listener, such as a timer's: the browser reports it
+      if (!isDefect(error)) throw error; // an error of a listener, such as a timer's: the browser reports it
       this.#failed(error);
     } finally {
       this.#isRunning = false;
@@ -218,7 +224,7 @@ async function call<T>(closure: () => T | PromiseLike<T>): Promise<T> {
 
 /** A critical section: a stretch of time in which only the section's own events run. Sections nest. */
 export class CriticalSection {
-  /** The section around it; null when it is the outermost. */
+  /** The section around this one; null for an outermost section. */
   readonly parent: CriticalSection | null;
   readonly depth: number;
   /** What the section's tasks may do to the storage; undefined if they may do the same as tasks outside. */
@@ -232,7 +238,7 @@ export class CriticalSection {
   }
 }
 
-/** The section itself while it is open, else the first open one around it; null outside of all. */
+/** Returns the section itself while it is open, otherwise the first open section around it; null if there is none. */
 function innermostOpen(section: CriticalSection | null): CriticalSection | null {
   let current = section;
   while (current?.hasEnded) current = current.parent;

@@ -19,7 +19,9 @@ export interface LifecycleEnvironment {
   onEvict(): void;
 }
 
-/** `closing`: no event runs any more; answers wait for the flush of the writes they report. */
+/**
+ * The state of an instance. `closing`: no event runs any more; answers wait for the flush of the writes they report.
+ */
 type State =
   | { readonly kind: 'busy' }
   | { readonly kind: 'idle'; readonly sinceMs: number }
@@ -31,10 +33,10 @@ type OnEnd = (reason: unknown) => void;
 export class Lifecycle {
   readonly #environment: LifecycleEnvironment;
   readonly #held = new Set<{ readonly onEnd: OnEnd }>();
-  /** Told of the end too, without keeping the instance in memory. */
+  /** Watchers of the end, which do not keep the instance in memory. */
   readonly #watching = new Set<{ readonly onEnd: OnEnd }>();
   #state: State = BUSY;
-  /** The eviction timer: it goes on through short work, because it costs more than a call. */
+  /** The eviction timer. It stays set through short work, because setting it costs more than a call. */
   #cancelTimer: (() => void) | undefined;
 
   constructor(environment: LifecycleEnvironment) {
@@ -46,17 +48,17 @@ export class Lifecycle {
     return this.#state.kind === 'closing' || this.#state.kind === 'ended';
   }
 
-  /** Why it ended; undefined before that. */
+  /** The reason why the instance ended; undefined before that. */
   get reason(): unknown {
     return 'reason' in this.#state ? this.#state.reason : undefined;
   }
 
-  /** The instance is complete: from now on it is evicted when nothing holds it. */
+  /** Called when the instance is complete: from now on it is evicted when nothing holds it. */
   start(): void {
     this.#rest();
   }
 
-  /** Keeps the instance until the result is called; calls `onEnd` if it ends before that. */
+  /** Keeps the instance in memory until the result is called; calls `onEnd` if the instance ends before that. */
   hold(onEnd: OnEnd): () => void {
     if (this.hasEnded) {
       onEnd(this.reason);
@@ -91,12 +93,12 @@ export class Lifecycle {
     if (this.isIdle) this.#environment.onEvict();
   }
 
-  /** Begins an orderly end. False when an end has begun already. */
+  /** Begins an orderly end; returns false if an end has begun already. */
   close(reason: unknown): boolean {
     return !this.hasEnded && this.#leave({ kind: 'closing', reason });
   }
 
-  /** Ends the instance. False when it has ended already. */
+  /** Ends the instance; returns false if it has ended already. */
   end(reason: unknown): boolean {
     return this.#state.kind !== 'ended' && this.#leave({ kind: 'ended', reason });
   }

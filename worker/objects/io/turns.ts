@@ -6,7 +6,7 @@
 
 import { inMicrotask } from '../../../src/shared/wire/channel-endpoint.ts';
 
-/** A turn ends when the microtasks of its task have run. */
+/** Begins turns of the event loop. A turn ends when the microtasks of its task have run. */
 export interface Turns {
   /** Runs the task in the next turn; turns come in the order of the calls. */
   nextTurn(task: () => void): void;
@@ -17,7 +17,7 @@ export interface Turns {
 /** How many turns one message brings in a browser. */
 export const TURNS_PER_MESSAGE = 64;
 
-/** How long one message may bring further turns, because others' messages wait meanwhile. */
+/** Maximum time in which one message may bring further turns, because other messages wait meanwhile. */
 const TURNS_MS_MAX = 2;
 
 /** Turns by messages that a thread posts to itself: they queue behind whatever already waits. */
@@ -26,10 +26,10 @@ export class MessageTurns implements Turns {
   readonly #tasks: (() => void)[] = [];
   #before: (() => void)[] = [];
   #afterwards: (() => void)[] = [];
-  /** A message is on its way, or brings turns now. */
+  /** True if a message is on its way, or brings turns now. */
   #isExpected = false;
   #isInTurns = false;
-  /** The microtasks of the last turn have run. */
+  /** True if the microtasks of the last turn have run. */
   #isDrained = true;
   #startMs = 0;
   #port: MessagePort | undefined;
@@ -50,14 +50,14 @@ export class MessageTurns implements Turns {
     this.#expect();
   }
 
-  /** Runs the task when the turns that a message brings are over; if none does now, in a microtask. */
+  /** Runs the task when the turns that a message brings are over; if no message brings turns now, in a microtask. */
   afterTurns(task: () => void): void {
     if (this.#isInTurns) this.#afterwards.push(task);
     else inMicrotask(task);
   }
 
   /**
-   * No more turns are expected. Tasks that wait, and any that come late, still run: a channel, which
+   * Called when no more turns are expected. Tasks that wait, and tasks that come late, still run: a channel, which
    * keeps a process alive, stays open as long as one of them waits.
    */
   close(): void {

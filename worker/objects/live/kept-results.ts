@@ -19,10 +19,10 @@ import {
 } from '../../../src/shared/live/kept-database.ts';
 import type { LiveKeep } from '../../../src/shared/wire/protocol.ts';
 
-/** How long a result waits for the next one of its read: longer than the pauses of a user who types. */
+/** How long a result waits for the next result of its read. It is longer than the pauses of a user who types. */
 export const KEEP_DELAY_MS = 300;
 
-/** How the browser keeps results. */
+/** Stores results in the browser. */
 export interface KeptRows {
   readonly isClosed: boolean;
   keep(changes: readonly KeptChange[], nowMs: number): Promise<void>;
@@ -32,17 +32,19 @@ export interface KeptRows {
 
 export interface KeptEnvironment {
   readonly directory: string;
-  /** Opens the rows; without `isMade`, null if there are none. */
+  /** Opens the stored rows. If `isMade` is false, returns null if there are none. */
   open(isMade: boolean): Promise<KeptRows | null>;
   /** Milliseconds since the epoch, as pages see it. */
   now(): number;
   /** Runs the task after the delay, in real time. */
   after(delayMs: number, task: () => void): void;
-  /** Results of the object could not be kept or dropped. */
+  /** Called when results of the object could not be stored or deleted. */
   failed(address: ObjectAddress): void;
 }
 
-/** The results of one object since it last became another. */
+/**
+ * Identifies the time in which an object has been the same: each deletion, emptying or replacement begins another era.
+ */
 export type Era = object;
 
 export class KeptResults {
@@ -53,7 +55,7 @@ export class KeptResults {
     string,
     { readonly change: KeptChange; readonly address: ObjectAddress }
   >();
-  /** Objects of which something may still be kept, because dropping it has failed. */
+  /** Objects of which results may still be stored, because deleting them has failed. */
   readonly #undropped = new Map<string, ObjectAddress>();
   #rows: Promise<KeptRows | null> | undefined;
   /**
@@ -67,7 +69,7 @@ export class KeptResults {
     this.#environment = environment;
   }
 
-  /** Taken when a read begins, and given with its result. */
+  /** Returns the object's present era. Call it when a read begins, and pass the era with the result. */
   era(address: ObjectAddress): Era {
     const object = addressKey(address);
     const known = this.#eras.get(object) ?? {};
@@ -103,8 +105,8 @@ export class KeptResults {
   }
 
   /**
-   * The object is deleted, emptied or replaced: resolves when nothing is kept of it any more. Never rejects; a
-   * failure is told, and tried again before anything else is kept.
+   * Called when the object is deleted, emptied or replaced: resolves when no result of the object is stored any more.
+   * Never rejects; a failure is reported, and the deletion is tried again before anything else is stored.
    */
   drop(address: ObjectAddress): Promise<void> {
     const object = addressKey(address);
@@ -116,7 +118,7 @@ export class KeptResults {
     return this.#inTurn(() => this.#dropAll());
   }
 
-  /** Ends after what is due is kept. */
+  /** Ends after the results that are due are stored. */
   async close(): Promise<void> {
     await this.#write();
     (await this.#rows?.catch(() => null))?.close();
@@ -156,7 +158,9 @@ export class KeptResults {
     }
   }
 
-  /** Opened when it is first needed, and again when it was closed: somebody has deleted it. */
+  /**
+   * Opens the rows when they are first needed, and again if they were closed because somebody has deleted the database.
+   */
   async #open(isMade: boolean): Promise<KeptRows | null> {
     const known = await this.#rows;
     if (known && !known.isClosed) return known;

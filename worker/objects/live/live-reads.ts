@@ -18,7 +18,7 @@ import { type Accesses, ReadSet, type WriteSet } from '../../engine/storage/acce
 import type { ObjectStorage } from '../../engine/storage/object-storage.ts';
 import { perform } from '../../engine/storage/perform.ts';
 
-/** A read that runs again. Its result is serialized. */
+/** A read that can run again. Its result is serialized. */
 export type LiveRead =
   | { readonly kind: 'storage'; run(): Uint8Array }
   | { readonly kind: 'method'; run(): Promise<Uint8Array> };
@@ -42,7 +42,7 @@ export interface LiveEnvironment {
 interface Entry {
   readonly read: LiveRead;
   readonly receive: (result: LiveResult) => void;
-  /** The reads of the last run. */
+  /** The keys, ranges and tables that the last run has read. */
   reads: ReadSet;
   last: LiveResult | undefined;
   isDue: boolean;
@@ -51,14 +51,14 @@ interface Entry {
 export class LiveReads {
   readonly #environment: LiveEnvironment;
   readonly #entries = new Set<Entry>();
-  /** Due reads run, or will in the next turn. */
+  /** True while due reads run, or will run in the next turn. */
   #isRunning = false;
 
   constructor(environment: LiveEnvironment) {
     this.#environment = environment;
   }
 
-  /** How many there are. */
+  /** Number of live reads. */
   get size(): number {
     return this.#entries.size;
   }
@@ -85,7 +85,8 @@ export class LiveReads {
     if (isAnyDue) this.#runLater();
   }
 
-  // The commit is answered in its turn; the concerned reads run after that, once for all commits until then.
+  // Runs due reads in a later turn. The commit is answered in its own turn; the reads run after that, once for all
+  // commits until then.
   #runLater(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -107,7 +108,7 @@ export class LiveReads {
         for (const method of methods) await this.#round([method]);
       }
     } catch {
-      // The instance has ended; whoever listens is told so.
+      // The instance has ended, and listeners are informed of the end.
     } finally {
       this.#isRunning = false;
     }
@@ -172,7 +173,7 @@ export class LiveReads {
   }
 }
 
-/** The read is not due any more, unless a commit concerns what it reads from now on. */
+/** Marks the read as not due, until a commit changes something that it reads from now on. */
 function begin(entry: Entry, reads: ReadSet): void {
   entry.isDue = false;
   entry.reads = reads;
@@ -188,7 +189,7 @@ function areSame(one: LiveResult, other: LiveResult): boolean {
   return 'error' in other && String(one.error) === String(other.error);
 }
 
-/** A live read of the storage: the operation it repeats, and its result as bytes. */
+/** Makes a live read of the storage, which repeats an operation and returns the result as bytes. */
 export function storageRead(storage: ObjectStorage, read: StorageRead): LiveRead {
   return { kind: 'storage', run: () => serialize(resultOf(storage, read)) };
 }

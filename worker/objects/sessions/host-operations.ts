@@ -14,7 +14,7 @@ import type { ObjectHost } from '../host/object-host.ts';
 import { followedObjectIsReadOnly } from '../instance/object-policies.ts';
 import type { Cancellation } from '../io/cancellation.ts';
 
-/** How each operation by the host is performed on the object of the address. `by` makes the change. */
+/** Performs each operation by the host on the object of the address. The commits name `by` as their author. */
 export const HOST_OPERATIONS: {
   readonly [Op in OperationBy<'host'>]: (
     host: ObjectHost,

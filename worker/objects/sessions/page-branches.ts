@@ -38,7 +38,7 @@ export class PageBranches {
     return factsOf(branch, isKept);
   }
 
-  /** The branches that the object keeps. */
+  /** Lists the kept branches of the object. */
   list(instance: ObjectInstance): BranchFacts[] {
     return this.#branches.list(instance).map((branch) => factsOf(branch, true));
   }
@@ -49,8 +49,10 @@ export class PageBranches {
   }
 
   /**
-   * Opens a state of the object, or of one of its branches, to be compared; null is that of now. The result has its
-   * name, by which it is the same state later. @throws BRANCH_ENDED, BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL
+   * Opens a state of the object, or of one of its branches, to be compared; null means the present state. The result
+   * has a name, by which the same state can be opened later.
+   *
+   * @throws BRANCH_ENDED, BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL
    */
   async openState({ address, storage }: ObjectInstance, at: StateName): Promise<NamedState> {
     if (typeof at !== 'object' || at === null) {

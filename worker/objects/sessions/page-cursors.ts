@@ -11,12 +11,14 @@ import { Cursor } from '../../engine/sql/cursor.ts';
 import type { Moment } from '../../engine/storage/moment.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
-/** Content of one batch of a cursor: however many rows a page asks for, both sides keep few of large ones. */
+/**
+ * Maximum bytes in one batch of a cursor, so that both sides hold few large rows, however many rows a page asks for.
+ */
 const BATCH_BYTES_MAX = 1_048_576;
 
 interface OpenCursor {
   readonly cursor: Cursor;
-  /** The earlier moment that it reads, which may be closed a turn before its cursors. */
+  /** The earlier moment that the cursor reads, which may be closed a turn before its cursors. */
   readonly moment: Moment | undefined;
   /** Lets the instance be evicted. */
   readonly release: () => void;
@@ -31,7 +33,7 @@ export class PageCursors {
     this.#nextId = nextId;
   }
 
-  /** The first rows of a query's cursor, which stays open if more are left. */
+  /** Returns the first rows of a query's cursor, which stays open if more rows are left. */
   first(instance: ObjectInstance, cursor: Cursor, rowCount: number, moment?: Moment): RowBatch {
     const { rows, isAtEnd } = Cursor.takeBatch(cursor, rowCount, BATCH_BYTES_MAX);
     if (this.#isClosed) Cursor.close(cursor);
@@ -42,7 +44,7 @@ export class PageCursors {
     return batch(cursor, id, rows);
   }
 
-  /** The next rows of an open cursor. @throws CURSOR_CLOSED, and errors of its query */
+  /** Returns the next rows of an open cursor. @throws CURSOR_CLOSED, and errors of its query */
   next(id: number, rowCount: number): RowBatch {
     const open = this.#open.get(id);
     if (open === undefined || open.moment?.isClosed) {
@@ -72,7 +74,7 @@ export class PageCursors {
     open.release();
   }
 
-  /** Closes all of them, for good. */
+  /** Closes all cursors, and opens no more. */
   close(): void {
     this.#isClosed = true;
     for (const id of this.#open.keys()) this.end(id);

@@ -43,7 +43,7 @@ const DIFF_CLOSED =
   'The compared states were closed: the object was reset, or they made room for others.';
 
 export interface SessionEnvironment {
-  /** A number for a cursor, never used before. */
+  /** Returns a number for a cursor that was never used before. */
   readonly nextId: () => number;
   /** Runs the task after the delay in real time; the result cancels it. */
   readonly after: After;
@@ -53,9 +53,9 @@ export interface SessionEnvironment {
 /** The calls of one message, which are one event of the object. */
 export interface Batch {
   readonly calls: readonly Call[];
-  /** Parallel to the calls; undefined, or missing: the call cannot be cancelled. */
+  /** The cancellation of each call, by the call's index; undefined or missing for a call that cannot be cancelled. */
   readonly flagged: readonly (Cancellation | undefined)[];
-  /** The event has begun: from now on it may have had an effect. */
+  /** True once the event has begun, so that it may have had an effect. */
   hasBegun: boolean;
 }
 
@@ -75,13 +75,13 @@ export class PageSession {
   readonly branches: PageBranches;
   /** The transaction that opened last. */
   #transaction: PageTransaction | undefined;
-  /** The transaction that a page has requested last: its calls may arrive before it is open. */
+  /** The transaction that the page has requested last. Its calls may arrive before it is open. */
   #asked: PageTransaction | undefined;
   #isClosed = false;
-  /** The page says of calls that have not begun that they are not made. */
+  /** True if the page has given up: calls that have not begun are not made. */
   #isGivenUp = false;
 
-  /** `connection`: what the history names as the connection of its commits. */
+  /** `connection` is the name that the history gives to the connection of the session's commits. */
   constructor(
     address: ObjectAddress,
     environment: SessionEnvironment,
@@ -212,7 +212,7 @@ export class PageSession {
     }
   }
 
-  /** @throws CANCELLED, TRANSACTION_ENDED, and the errors of the operation */
+  /** Performs one call. @throws CANCELLED, TRANSACTION_ENDED, and the errors of the operation */
   #perform(instance: ObjectInstance, call: Call, cancellation: Cancellation | undefined): Result {
     const { context } = instance;
     if (call.op !== 'begin') cancellation?.check(); // `begin` tells the calls that wait for it, too
@@ -268,7 +268,7 @@ export class PageSession {
   }
 }
 
-/** How each operation by a session is performed, once its call has been let in. */
+/** Performs each operation by a session, once its call was admitted. */
 const SESSION_OPERATIONS: {
   readonly [Op in OperationBy<'session'>]: (
     session: PageSession,
@@ -347,8 +347,9 @@ interface Row {
 }
 
 /**
- * All rows, in one shape: to read a property of objects of many shapes takes as long as a tenth of a read. The row of an
- * operation by the host is never used: that is the only call of its message (`checkCalls`), and PageSessions performs it.
+ * All rows, in one shape, because reading a property of objects of many shapes takes a tenth of the time of a read. The
+ * row of an operation by the host is never used: such a call is the only one of its message (`checkCalls`), and
+ * PageSessions performs it.
  */
 const ROWS: ReadonlyMap<OperationName, Row> = new Map(
   Object.entries<AnyOperation>(OPERATIONS).map(([op, { by, isBoundary = false }]) => {
@@ -380,7 +381,7 @@ export async function outcome(result: Promise<unknown>): Promise<Outcome> {
   }
 }
 
-/** The outcome of a call of a transaction that is not open. */
+/** Returns the outcome of a call of a transaction that is not open. */
 function refusal(transaction: PageTransaction): Outcome {
   try {
     transaction.mustBeOpen();

@@ -37,7 +37,7 @@ export class PageSessions implements StorageService {
   readonly #host: ObjectHost;
   readonly #environment: SessionEnvironment;
   readonly #sessions = new Map<SessionId, PageSession>();
-  /** Ends the use of a branch, by its session. */
+  /** For each session on a branch, the function that ends its use of the branch. */
   readonly #holds = new Map<SessionId, () => void>();
   #lastId = 0;
 
@@ -126,7 +126,10 @@ export class PageSessions implements StorageService {
     }
   }
 
-  /** The instance ended: a batch that waited for its turn goes on to the next one, as if it had come later. */
+  /**
+   * Called when the instance ended: a batch that waited for its turn moves to the next instance, as if it had come
+   * later.
+   */
   #moveToNextInstance(
     session: PageSession,
     batch: Batch,
@@ -170,14 +173,17 @@ export class PageSessions implements StorageService {
   }
 }
 
-/** Whether the instance ended before the batch began, and another one can run it as well. */
+/** True if the instance ended before the batch began, so that another instance can run the batch. */
 function canMove({ calls, hasBegun }: Batch, error: unknown): boolean {
   if (hasBegun || !isStorageError(error)) return false;
   if (error.code !== 'OBJECT_RESET' || error.retryable !== true) return false;
   return calls.every((call) => !isBoundary(call) && call.txn === undefined);
 }
 
-/** For `abort` the reset is the success; unconfirmed earlier calls are lost. */
+/**
+ * Returns the outcomes of calls whose instance ended. For `abort`, the reset is the success; earlier unconfirmed calls
+ * are lost.
+ */
 function failures(calls: readonly Call[], error: unknown): Outcome[] {
   const wire = toWire(error);
   return calls.map((call) => (call.op === 'abort' ? { ok: null } : { error: wire }));

@@ -1,8 +1,8 @@
-// The earlier moments, or the comparisons of two, that one session of a page has open.
+// The earlier moments, or the comparisons of two moments, that one session of a page has open.
 //
-// Invariant: a closed session holds none, and a state that its object has closed is let go when the next is opened. Its use
-// is MOMENT_CLOSED, which tells the page to open it again. No assertion keeps this: a page may use it at any moment,
-// which is no defect.
+// Invariant: a closed session holds no state. A state that its object has closed is dropped when the next one is
+// opened. Using such a state fails with MOMENT_CLOSED, which tells the page to open it again. No assertion keeps this:
+// a page may use a state at any moment, which is no defect.
 //
 // Does not know: how a moment or a comparison is opened (worker/engine/storage/past.ts).
 
@@ -19,7 +19,7 @@ export class PageStates<State extends Closable> {
   readonly #open = new Map<number, State>();
   #isClosed = false;
 
-  /** `closedFact`: the message for a state that was closed. */
+  /** `closedFact` is the message for a state that was closed. */
   constructor(nextId: () => number, closedFact: string) {
     this.#nextId = nextId;
     this.#closedFact = closedFact;
@@ -47,7 +47,7 @@ export class PageStates<State extends Closable> {
     this.#open.delete(id);
   }
 
-  /** Closes all of them, for good. */
+  /** Closes all states, and holds no more. */
   close(): void {
     this.#isClosed = true;
     for (const id of this.#open.keys()) this.end(id);

@@ -19,7 +19,10 @@ import { withinLimit } from '../instance/instance-context.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { CriticalSection } from '../io/input-gate.ts';
 
-/** Before the limit of critical sections, which resets the object. */
+/**
+ * Maximum time for which a transaction stays open. It is less than the limit of critical sections, which resets the
+ * object.
+ */
 const OPEN_MS_MAX = CRITICAL_SECTION_MS_MAX - 1000;
 
 type State =
@@ -32,7 +35,7 @@ interface OpenState {
   readonly kind: 'open';
   readonly frame: Frame;
   readonly section: CriticalSection | null;
-  /** Ends the closure, and with it the section; commits the frame unless it was rolled back. */
+  /** Ends the closure, and with it the critical section; commits the frame unless it was rolled back. */
   readonly leave: () => void;
 }
 
@@ -44,9 +47,9 @@ export class PageTransaction {
   readonly instance: ObjectInstance;
   readonly #after: After;
   #state: State = { kind: 'waiting' };
-  /** Settles when the storage has ended it. */
+  /** Settles when the storage has ended the transaction. */
   #ended: Promise<void> = Promise.resolve();
-  /** Resolves when it no longer waits: it is open, or was refused. */
+  /** Resolves when the transaction no longer waits: it is open, or was refused. */
   readonly admitted: Promise<void>;
   #admit = () => {};
 
@@ -77,8 +80,8 @@ export class PageTransaction {
   }
 
   /**
-   * Opens it when its turn has come, and resolves then. `admit` is called first, and refuses it by
-   * throwing.
+   * Opens the transaction when its turn has come, and resolves then. `admit` is called first, and refuses the
+   * transaction by throwing.
    */
   open(admit: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -101,13 +104,13 @@ export class PageTransaction {
     this.#admit();
   }
 
-  /** Resolves when it is committed. @throws as mustBeOpen */
+  /** Resolves when the transaction is committed. @throws as mustBeOpen */
   commit(): Promise<void> {
     this.#end(this.mustBeOpen());
     return this.#ended;
   }
 
-  /** Undoes it; resolves when others may run. @throws as mustBeOpen */
+  /** Undoes the transaction; resolves when others may run. @throws as mustBeOpen */
   rollback(): Promise<void> {
     const open = this.mustBeOpen();
     this.instance.storage.rollback(open.frame);
@@ -115,13 +118,14 @@ export class PageTransaction {
     return this.#ended;
   }
 
-  /** @throws why it was lost, or TRANSACTION_ENDED */
+  /** Returns the state of the open transaction. @throws why it was lost, or TRANSACTION_ENDED */
   mustBeOpen(): OpenState {
     if (this.#state.kind === 'open') return this.#state;
     throw this.#state.kind === 'lost' ? this.#state.error : endedTransaction();
   }
 
-  // Until the page ends it, the time is up, or the instance ends; then the promise never settles.
+  // Holds the transaction open until the page ends it or the time is up. If the instance ends, the promise never
+  // settles.
   #hold(frame: Frame): Promise<void> {
     assert(this.isWaiting, 'a transaction opened that did not wait');
     const { instance } = this;

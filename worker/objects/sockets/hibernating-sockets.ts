@@ -20,9 +20,9 @@ export interface HibernatingSocket {
   readonly end: SocketEnd;
   readonly attachment: Attachment;
   readonly tags: readonly string[];
-  /** When it was last answered automatically. */
+  /** The time at which the socket was last answered automatically. */
   answeredAt: Date | null;
-  /** How many of its messages wait for the object. */
+  /** Number of the socket's messages that wait for the object. */
   waiting: number;
 }
 
@@ -53,16 +53,16 @@ export class HibernatingSockets {
   #isClosing = false;
   /** The message that is answered without waking the object, and its answer. */
   autoResponse: WebSocketRequestResponsePair | null = null;
-  /** Stored for programs that read it back; handlers have no time limit here. */
+  /** The timeout that a program has set and may read back; handlers have no time limit here. */
   eventTimeoutMs: number | null = null;
 
-  /** `now`: milliseconds since the epoch, by the host's clock. */
+  /** `now` returns milliseconds since the epoch, by the host's clock. */
   constructor(deliver: Deliver, now: () => number) {
     this.#deliver = deliver;
     this.#now = now;
   }
 
-  /** True when nothing would be lost by forgetting this. */
+  /** True if nothing would be lost by dropping this object: it has no sockets, and no automatic response. */
   get isEmpty(): boolean {
     return this.#sockets.size === 0 && this.autoResponse === null;
   }
@@ -72,23 +72,23 @@ export class HibernatingSockets {
     return this.#sockets.values();
   }
 
-  /** The open socket that has this end. */
+  /** Returns the open socket that has this end. */
   withEnd(end: SocketEnd): HibernatingSocket | undefined {
     return this.#sockets.get(end);
   }
 
-  /** From now on, messages of the socket are events of the object. */
+  /** Adds a socket, whose messages are events of the object from now on. */
   add(socket: HibernatingSocket): void {
     this.#sockets.set(socket.end, socket);
     socket.end.take((event) => this.#receive(socket, event));
   }
 
-  /** The host ends: an event that it refuses or cuts off is no failure of its handler. */
+  /** Called when the host ends: an event that the host refuses or cuts off is not a failure of its handler. */
   close(): void {
     this.#isClosing = true;
   }
 
-  /** The object was reset: its sockets break. */
+  /** Called when the object was reset: its sockets break. */
   reset(): void {
     const sockets = [...this.#sockets.values()];
     this.#sockets.clear();
@@ -125,7 +125,7 @@ export class HibernatingSockets {
     });
     void handled.then(() => {
       this.#sockets.delete(socket.end);
-      // A close is answered: by the handler, or otherwise here.
+      // A close is answered by the handler, or otherwise here.
       if (!socket.end.isClosing) {
         socket.end.send({ type: 'close', code, reason, wasClean: true });
       }

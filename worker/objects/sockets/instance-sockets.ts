@@ -15,7 +15,10 @@ const TAG_CHARACTERS_MAX = 256;
 export class InstanceSockets {
   readonly #context: IoContext;
   readonly #object: HibernatingSockets;
-  /** A connection that is closed is forgotten with its socket, however long the instance lives. */
+  /**
+   * The socket that the object's code sees for each accepted connection. A closed connection is forgotten with its
+   * socket, however long the instance lives.
+   */
   readonly #known = new WeakMap<HibernatingSocket, WebSocket>();
 
   constructor(context: IoContext, object: HibernatingSockets) {
@@ -39,7 +42,7 @@ export class InstanceSockets {
     this.#object.eventTimeoutMs = timeoutMs;
   }
 
-  /** Takes the socket over: its messages are events of the object. */
+  /** Accepts the socket: its messages are events of the object. */
   accept(socket: unknown, tags: unknown = []): void {
     const parts = socketParts(socket);
     if (parts === undefined) {
@@ -65,7 +68,10 @@ export class InstanceSockets {
     this.#object.add(connection);
   }
 
-  /** The open sockets, newest first; with a tag, those that have it, oldest first. As on workerd. */
+  /**
+   * Lists the open sockets, newest first; with a tag, the sockets that have the tag, oldest first. Both orders are
+   * workerd's.
+   */
   list(tag: string | undefined): WebSocket[] {
     const open = [...this.#object.open];
     const listed =
@@ -77,12 +83,12 @@ export class InstanceSockets {
     return [...this.#find(socket).tags];
   }
 
-  /** When the socket was last answered automatically. */
+  /** Returns when the socket was last answered automatically. */
   answeredAt(socket: unknown): Date | null {
     return this.#find(socket).answeredAt;
   }
 
-  /** The socket of the connection: always the same one in this instance. */
+  /** Returns the socket of the connection, which is always the same one in this instance. */
   socketOf(connection: HibernatingSocket): WebSocket {
     const known = this.#known.get(connection);
     if (known !== undefined) return known;
@@ -92,7 +98,7 @@ export class InstanceSockets {
     return socket;
   }
 
-  /** The object was reset. */
+  /** Called when the object was reset. */
   reset(): void {
     this.#object.reset();
   }
