@@ -198,7 +198,7 @@ export class EarlierPages {
    * Passes the pages whose bytes moved to `use`, in groups that fit into one entry each.
    *
    * @throws CORRUPT if the bytes of one page lie in more pages than an entry may have: such a record was made on
-   * purpose
+   *   purpose
    */
   eachMoved(use: (moved: MovedGroup) => void): void {
     let pages: EarlierPage[] = [];

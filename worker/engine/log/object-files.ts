@@ -288,7 +288,7 @@ export class ObjectFiles {
    * bookmark, commits the restore first. Does nothing if no restore is shown.
    *
    * @throws DISK_FULL, IO: the commit can be tried again. CORRUPT: the restore is cancelled, and nothing can be
-   * committed until the object is opened again, without the restore.
+   *   committed until the object is opened again, without the restore.
    */
   commitRestore(): void {
     if (this.#closed === undefined) this.#restore.commit();

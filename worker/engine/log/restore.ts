@@ -143,9 +143,9 @@ export class Restore {
    * Shows the state of the pending restore, if there is one.
    *
    * @throws BOOKMARK_UNAVAILABLE if the history does not go back far enough, BOOKMARK_INVALID if another commit has the
-   * sequence now, CORRUPT if the history is damaged, DISK_FULL if the restore changes more pages than fit in memory,
-   * and the disk has no room for them. The restore is then cancelled. If the disk has no room even for the
-   * cancellation, the object is shown without the restore, and cannot be changed.
+   *   sequence now, CORRUPT if the history is damaged, DISK_FULL if the restore changes more pages than fit in memory,
+   *   and the disk has no room for them. The restore is then cancelled. If the disk has no room even for the
+   *   cancellation, the object is shown without the restore, and cannot be changed.
    */
   async show(): Promise<void> {
     if (this.#pending === null) return;
@@ -166,7 +166,7 @@ export class Restore {
    * Commits the restore that is shown, without a flush. Does nothing if no restore is shown.
    *
    * @throws DISK_FULL, IO: the restore is still shown, and can be committed later. CORRUPT if a page is damaged: the
-   * restore is cancelled, the shown state cannot be changed, and the next opening is without the restore.
+   *   restore is cancelled, the shown state cannot be changed, and the next opening is without the restore.
    */
   commit(): void {
     const shown = this.#shown;

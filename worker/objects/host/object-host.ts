@@ -313,7 +313,7 @@ export class ObjectHost {
    * the object restarts. Resolves, when that is durable, to the bookmark that undoes it.
    *
    * @throws IMPORT_INVALID: nothing was touched; DISK_FULL, IO: nothing has changed, but damaged files are gone;
-   * WORKER_FAILED without the late parts
+   *   WORKER_FAILED without the late parts
    */
   async importDatabase(
     address: ObjectAddress,
