@@ -1,8 +1,8 @@
-// The page's browser: the only file of src/page/storage that uses globals, apart from spawn-worker, which
-// bundlers must find, and which is loaded earlier.
+// The page's browser: the only file of src/page/storage that uses globals, apart from spawn-worker, which bundlers must
+// find, and which is loaded earlier.
 //
-// Invariant: a missing browser feature raises an error with a code. Which medium there is, the worker finds out.
-// No assertion keeps this: the browser's lack is no defect.
+// Invariant: a missing browser feature raises an error with a code. The worker finds out which medium the browser
+// offers. No assertion keeps this: a missing feature is no defect.
 
 import { storageError } from '../../shared/contract/errors.ts';
 import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';
@@ -14,7 +14,7 @@ import { scriptFault } from './script-fault.ts';
 import { Persistence } from './status.ts';
 import { scriptOf } from './worker-start.ts';
 
-/** The environment of this page. @throws INSECURE_CONTEXT, BROWSER_TOO_OLD, OPFS_UNAVAILABLE */
+/** Returns the environment of this page. @throws INSECURE_CONTEXT, BROWSER_TOO_OLD, OPFS_UNAVAILABLE */
 export function browserEnvironment(operation: string): PageEnvironment {
   if (!globalThis.isSecureContext) {
     throw storageError(
@@ -31,7 +31,7 @@ export function browserEnvironment(operation: string): PageEnvironment {
         'Safari 17.4, or a later version.',
     );
   }
-  // Types say that these are always there; older browsers and some embedders differ.
+  // By their types, these are always there, but older browsers and some embedders lack them.
   const { locks, storage } = navigator as Partial<Navigator>;
   if (locks === undefined) {
     throw storageError(
@@ -82,12 +82,13 @@ function onFreeze(task: () => void): () => void {
   return () => document.removeEventListener('freeze', task);
 }
 
-/** How long a page stays for its writes: many times as long as one takes. */
+/** How long a leaving page stays for its writes: many times as long as one write takes. */
 const STAY_MS = 50;
 
-// `pagehide` is for earlier calls; `visibilitychange`, which comes next, for those that listeners of the app make at
-// either: it reaches the window after the document, where the app listens. Chromium ends a page at once that listens to
-// neither. Firefox aborts the script that runs as it ends a process with its last page, once: another listener waits on (153).
+// `pagehide` covers calls that were made before; `visibilitychange`, which comes next, covers calls that listeners of
+// the app make at either event: it reaches the window after the document, where the app listens. Chromium ends a page
+// at once if it listens to neither event. Firefox (153) aborts, once, the script that runs as it ends a process with
+// its last page; the second listener then waits on.
 function stayFor(isUnderWay: () => boolean): () => void {
   let isLeaving = false;
   let last: Event | undefined;
@@ -98,7 +99,7 @@ function stayFor(isUnderWay: () => boolean): () => void {
       if (event.type !== 'visibilitychange') isLeaving = event.type === 'pagehide';
       endMs = isLeaving && isUnderWay() ? passedMs() + STAY_MS : 0;
     }
-    if (endMs > 0) while (passedMs() < endMs); // The worker continues meanwhile.
+    if (endMs > 0) while (passedMs() < endMs); // The worker continues during this loop.
   };
   const watch = new AbortController();
   const { signal } = watch;
@@ -109,7 +110,7 @@ function stayFor(isUnderWay: () => boolean): () => void {
   return () => watch.abort();
 }
 
-// A timer would wait for 4 ms, and for a second in a tab in the background.
+// Resolves in the next task. A timer would wait for 4 ms, and for a second in a tab in the background.
 function nextTask(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -142,12 +143,12 @@ async function faultOf(worker: object): Promise<string | null> {
 
 const collected = new FinalizationRegistry<Abandoned>((left) => left.abandon());
 
-/** The address resolved against the page's; the worker would resolve it against its own. */
+/** Resolves the address against the page's; the worker would resolve it against its own. */
 export function absoluteUrl(url: string | URL): string {
   return new URL(url, document.baseURI).href;
 }
 
-/** SHA-256, in hexadecimal digits. */
+/** Returns the SHA-256 of a text, in hexadecimal digits. */
 export async function digest(text: string): Promise<string> {
   const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');

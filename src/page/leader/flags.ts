@@ -17,7 +17,7 @@ export interface FlagEnvironment {
   now(): number;
 }
 
-/** Most flags that are kept for later calls. */
+/** Maximum number of unused flags that are kept for later calls. */
 const SPARE_MAX = 32;
 
 interface SignalFlag {

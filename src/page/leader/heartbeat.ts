@@ -1,15 +1,16 @@
-// Detects a worker that does not answer at all, and which calls it has read before.
+// Detects a worker that does not answer at all, and which calls the worker has read before.
 //
-// While calls wait, the page pings the worker. Any message counts as an answer: a worker whose
-// calls only wait for each other still answers pings. A worker that runs one long query, or that
-// the browser has suspended, does not.
+// While calls wait, the page pings the worker. Any message counts as an answer: a worker whose calls only wait for each
+// other still answers pings. A worker that runs one long query, or that the browser has suspended, does not.
 //
-// A ping also goes before a call, so that the page knows later whether the call was read (worker-end.ts): before a call that
-// follows unanswered ones, and before the first call after a pause: otherwise the worker would have to ask for a ping.
+// A ping is also sent before some calls, so that the page knows later whether the worker has read the call
+// (worker-end.ts): before a call that follows unanswered calls, and before the first call after a pause, because the
+// worker would otherwise have to ask for a ping.
 //
-// Invariant: a page that was suspended itself does not blame the worker. Silence is counted in
-// pings that this page sent, never by a clock. The page keeps the promise of each ping: it gives up PERMIT_BEATS_LESS
-// beats later, or later than that. No assertion keeps this: timers of a suspended page come late, which is no defect.
+// Invariant: a page that was suspended itself does not blame the worker. Silence is counted in pings that this page
+// sent, never by a clock. Each ping is a permit with a promise, which the page keeps: it gives up PERMIT_BEATS_LESS
+// beats after the permit ends, or later. No assertion keeps this: timers of a suspended page come late, which is no
+// defect.
 
 import type { PageEnd } from '../../shared/wire/page-end.ts';
 import type { PageEnvironment } from './environment.ts';
@@ -22,20 +23,26 @@ export const HEARTBEAT_MS = 5000;
  */
 export const SILENT_BEATS_MAX = 9;
 
-/** How long before the page gives up a permit ends: 15 s, in which messages arrive. */
+/**
+ * The number of beats between the end of a permit and the moment when the page gives up: 15 s, in which messages
+ * arrive.
+ */
 const PERMIT_BEATS_LESS = 3;
 
-/** How long there is no ping between calls that follow unanswered ones. */
+/** Minimum time between two pings before calls that follow unanswered calls. */
 export const APART_MS = 20;
 
-/** Shorter than the shortest permit of a ping while nothing waits. */
+/**
+ * After a pause of this length, a ping is sent before the next call. The pause is shorter than the shortest permit of a
+ * ping that is sent while no call waits.
+ */
 const PAUSE_MS = 10_000;
 
 export class Heartbeat {
   readonly #connection: PageEnd;
   readonly #environment: Pick<PageEnvironment, 'after' | 'elapsed'>;
   readonly #silent: () => void;
-  /** For how many beats the worker has been silent; null: there are no beats, because no call waits. */
+  /** The number of beats for which the worker has been silent; null if there are no beats, because no call waits. */
   #silentBeats: number | null = null;
   #pingMs = Number.NEGATIVE_INFINITY;
 
@@ -59,7 +66,7 @@ export class Heartbeat {
     if (this.#silentBeats === null) this.#waitFrom(0);
   }
 
-  /** Looks after a beat whether the worker has spoken. */
+  /** Checks after a beat whether the worker has sent a message. */
   #waitFrom(silentBeats: number): void {
     this.#silentBeats = silentBeats;
     const { heardCount } = this.#connection;
@@ -81,7 +88,7 @@ export class Heartbeat {
     }
   }
 
-  /** Permits for as long as the page certainly waits: the next beat may come at once. */
+  /** Sends a ping whose permit lasts as long as the page certainly waits, even if the next beat comes at once. */
   #ping(silentBeats = (this.#silentBeats ?? -1) + 1, isAnswer = false): void {
     const atMs = this.#environment.elapsed();
     this.#pingMs = atMs;

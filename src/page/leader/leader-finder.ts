@@ -64,7 +64,7 @@ interface Searching {
   readonly failed: (error: Error) => void;
 }
 
-/** The promise of a succession, and how to take it back. */
+/** The promise of a succession, and the way to undo the succession. */
 interface Succeeding {
   readonly settle: (error: Error | null) => void;
   readonly before: LeaderOptions;
@@ -75,25 +75,28 @@ export class LeaderFinder {
   readonly #environment: PageEnvironment;
   readonly #names: ReturnType<typeof namesOf>;
   readonly #client: string;
-  /** The end of the same name, as the history names the connection: its bytes are in each commit. */
+  /**
+   * The last part of `#client`, by which the history names the connection. It is short, because its bytes are in each
+   * commit.
+   */
   readonly client: string;
   readonly #alive: Promise<void>;
   readonly #control: BroadcastChannel;
-  /** How the page is connected now, and why it is not. */
+  /** The state of the page's connection, and its reason. */
   readonly standing: PageStanding;
   readonly #place: ReservePlace;
   readonly #followers: PageFollowers;
-  /** Unanswered calls of the users of this directory. */
+  /** The unanswered calls of the users of this directory. */
   readonly work = new Work();
-  /** Ends that the page stays for the work as it goes away. */
+  /** Stops the page from staying for its work as it goes away. */
   readonly #leave: () => void;
   readonly #tab: Machine<Tab, TabEvent, TabEffect>;
   readonly #workers = new Map<string, OwnWorker>();
   readonly #timers = new Map<TabTimer, () => void>();
-  /** Why it will be closed, once the work is done. */
+  /** The reason for which the finder will be closed, once its work is done; undefined if it stays open. */
   #finishing: Error | undefined;
   #wasGiven = false;
-  /** The latest connection, which may have failed; null if there was none. */
+  /** The latest connection, which may have failed; null if there was no connection. */
   #connection: PageEnd | null = null;
   /** The channel to the leader that was asked, or over which the own worker offers a connection. */
   #asked: ChannelEndpoint | null = null;
@@ -136,10 +139,9 @@ export class LeaderFinder {
   }
 
   /**
-   * The current connection, or a new one.
+   * Returns the current connection, or a new one.
    *
-   * @throws WORKER_FAILED, WORKER_BUSY, VERSION_MISMATCH, SITE_DATA_CLEARED, and errors of opening
-   * the storage
+   * @throws WORKER_FAILED, WORKER_BUSY, VERSION_MISMATCH, SITE_DATA_CLEARED, and errors of opening the storage
    */
   connection(): Promise<PageEnd> {
     if (this.#over !== undefined) return Promise.reject(this.#over);
@@ -147,7 +149,7 @@ export class LeaderFinder {
     this.#step({ kind: 'wanted' });
     const { phase } = this.#tab.state;
     if (phase.kind === 'entering' || phase.kind === 'searching') return this.#searching!.connected;
-    // A listener is told now, before the search can begin.
+    // The call comes from a listener within a step of the election, so the search can begin only after that step.
     if (this.#tab.isPerforming) return Promise.resolve().then(() => this.connection());
     return this.connection();
   }
@@ -157,12 +159,12 @@ export class LeaderFinder {
     return this.#environment.flags;
   }
 
-  /** Why this page accepts no new work; undefined if it does. */
+  /** The reason why this page accepts no new work; undefined while it accepts work. */
   get end(): Error | undefined {
     return this.#over ?? this.#finishing;
   }
 
-  /** Why no leader is searched for any more; undefined while leaders are searched for. */
+  /** The reason why no leader is searched for any more; undefined while leaders are searched for. */
   get #over(): Error | undefined {
     const { phase } = this.#tab.state;
     return phase.kind === 'over' ? phase.error : undefined;
@@ -178,14 +180,14 @@ export class LeaderFinder {
     return this.#tab.state.link !== null;
   }
 
-  /** True while nothing depends on this page's worker, so that another may be used instead. */
+  /** True while no user depends on this page's worker, so that another worker may be used instead. */
   get mayChange(): boolean {
     const { phase, own, resting } = this.#tab.state;
     if (phase.kind === 'entering' || phase.kind === 'searching') return false;
     return (own === null && !resting.isResting) || !this.#isConnected;
   }
 
-  /** From now on, this page's worker comes from another source. Only while it may change. */
+  /** Sets another source for this page's worker. Only allowed while `mayChange` is true. */
   use(options: LeaderOptions): void {
     this.#wasGiven = false;
     this.#options = options;
@@ -208,7 +210,7 @@ export class LeaderFinder {
     if (error !== null) throw error;
   }
 
-  /** Ends this page's worker, whatever it does; it is started again. */
+  /** Ends this page's worker, whatever it does, and starts it again. */
   restart(fact = 'its worker was stopped'): void {
     this.#step({ kind: 'restarted', reason: connectionClosed(fact) });
   }
@@ -217,13 +219,15 @@ export class LeaderFinder {
     return isConnected(this.#withoutFailedConnection(this.#tab.state));
   }
 
-  /** The connection may have failed, and its users know it, before it says so. */
+  /**
+   * Marks the connection as failed in the state. Its users may know of the failure before the connection reports it.
+   */
   #withoutFailedConnection(state: Tab): Tab {
     const hasFailed = this.#connection !== null && this.#connection.failure !== null;
     return hasFailed && isConnected(state) ? withoutConnection(state) : state;
   }
 
-  /** Closes it once all work is done, for which it waits FINISH_MS at most. */
+  /** Closes the finder once all work is done, or after FINISH_MS. */
   async finish(reason: Error): Promise<void> {
     this.#finishing ??= reason;
     const cancel = this.#environment.after(FINISH_MS, () => this.close(reason));
@@ -237,7 +241,10 @@ export class LeaderFinder {
     this.#step({ kind: 'closed', error: reason });
   }
 
-  /** A violated assertion closes it: its calls reject, and the next handle finds a leader with another one. */
+  /**
+   * Performs a step of the election. A violated assertion closes the finder: its calls reject, and the next handle uses
+   * another finder.
+   */
   #step(event: TabEvent): void {
     try {
       this.#tab.handle(event);
@@ -376,7 +383,7 @@ export class LeaderFinder {
     const { directory, medium, wasmUrl, lateUrl = null, source } = this.#options;
     const { history = null, limits = null } = this.#options;
     const { startedMs, ownWasmUrl: pageWasmUrl } = this.#environment;
-    // A worker that the app passed may have listeners of the app.
+    // A worker that the app passed may have listeners of the app for its messages.
     const isDirect = source.kind === 'spawned';
     const chosen = { directory, medium, wasmUrl, lateUrl, pageWasmUrl, history, limits };
     this.#own?.start({ ...chosen, startedMs, isDirect });
@@ -501,7 +508,7 @@ export class LeaderFinder {
       );
       this.#step({ kind: 'silent', link });
     });
-    // The end of the page's own worker is noticed in any case.
+    // The page's own worker needs no watch, because its end is noticed in any case.
     if (leader === this.#tab.state.own?.id) return;
     const watch = new AbortController();
     whenReleased(this.#environment.locks, this.#names.workerLock(leader), watch.signal, () => {

@@ -22,7 +22,11 @@ export class LeaderFinders {
     this.environment = environment;
   }
 
-  /** @throws INVALID_ARGUMENT when the directory is served by another worker of this page */
+  /**
+   * Returns the finder of the directory that the caller chose.
+   *
+   * @throws INVALID_ARGUMENT when the directory is served by another worker of this page
+   */
   finderFor(choice: WorkerChoice): LeaderFinder {
     const known = this.#known.get(choice.directory);
     if (known === undefined || known.finder.isClosed) {
@@ -31,7 +35,7 @@ export class LeaderFinders {
       return finder;
     }
     const { finder } = known;
-    // A choice that never worked is not completed: its options may be the reason.
+    // A choice that never worked is not completed by a later one, because its options may be the reason.
     const isKept = finder.hasServed || !finder.mayChange;
     const wanted = isKept ? completeChoice(choice, known.choice) : choice;
     const differing = difference(wanted, known.choice);

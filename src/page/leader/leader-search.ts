@@ -1,5 +1,5 @@
-// A page's search for a leader: its facts, how long it waits, and why it cannot use the worker that leads (its
-// version, its medium, its silence).
+// A page's search for a leader: its parameters, how long it waits, and why the page cannot use the worker that leads
+// (its version, its medium, its silence).
 
 import type { Build } from '../../shared/contract/deployment.ts';
 import { storageError } from '../../shared/contract/errors.ts';
@@ -19,7 +19,7 @@ export interface LeaderOptions
   readonly source: WorkerSource;
 }
 
-/** How long answers of a worker that has stepped down may come after the news of the next one. */
+/** How long answers of a worker that has stepped down may come after the page learns of the next leader. */
 export const LAST_ANSWERS_MS = 1000;
 
 /**
@@ -33,27 +33,33 @@ export const CONNECT_WAIT_MS = HANDLE_WAIT_MS + 24_000;
  */
 export const OTHERS_WAIT_MS = 1000;
 
-/** How long a worker of the page may take until it serves. Its search has time left to ask the others. */
+/** How long a worker of the page may take until it serves. The search then has time left to ask the other tabs. */
 export const START_WAIT_MS = CONNECT_WAIT_MS - OTHERS_WAIT_MS;
 
 /** How long a following page is without a worker after its own has ended or did not start. */
 export const RESTART_MS = 30_000;
 
-/** How long the work of a connection that is closed may take: a method may never return. */
+/** How long the unfinished calls of a connection that is being closed may take: a method may never return. */
 export const FINISH_MS = 30_000;
 
-/** How long a page follows before it ends its worker: most pages that are closed soon start none again. */
+/**
+ * How long a page follows another tab's leader before it ends its own worker. A page that is closed sooner, as most
+ * are, need not start the worker again.
+ */
 export const REST_MS = 3000;
 
-/** How long a page without a worker searches for a leader before it starts its own: another one is about to lead. */
+/**
+ * How long a page without a worker searches for a leader before it starts its own worker: another worker may be about
+ * to lead.
+ */
 export const WAKE_MS = 1000;
 
 /** How long a page searches for a leader that was silent last time. */
 export const SILENT_WAIT_MS = 1000;
 
 /**
- * How long a page's worker may take to step down for the page's next one: the events that run end within 3 s, and
- * the last flush within 10 s.
+ * How long a page's worker may take to step down for the page's next one: running events end within 3 s, and the last
+ * flush within 10 s.
  */
 export const SUCCESSION_WAIT_MS = 15_000;
 
@@ -95,7 +101,7 @@ export function otherMedium(
   );
 }
 
-/** The worker exists and does not answer, and the call has not reached it. */
+/** Makes the error for a worker that exists and does not answer, and has not received the call. */
 export function busy(operation: string, duration: string): Error {
   return storageError(
     'WORKER_BUSY',
@@ -105,7 +111,10 @@ export function busy(operation: string, duration: string): Error {
   );
 }
 
-/** The browser refuses a function, such as those that tabs of an origin share. Other failures stay as they are. */
+/**
+ * Makes the error for a function that the browser refuses, such as the functions that tabs of an origin share. Returns
+ * any other error unchanged.
+ */
 export function deniedFunctionError(operation: string, cause: unknown): unknown {
   if (!(cause instanceof DOMException) || cause.name !== 'SecurityError') return cause;
   return storageError(
@@ -116,7 +125,10 @@ export function deniedFunctionError(operation: string, cause: unknown): unknown 
   );
 }
 
-/** No leader was found in time. `hasStarted`: the page's own worker runs this package's code. */
+/**
+ * Makes the error for a search that found no leader in time. `hasStarted`: the page's own worker runs this package's
+ * code.
+ */
 export function late(operation: string, waitMs: number, hasStarted: boolean): Error {
   const waited = `within ${waitMs / 1000} s`;
   if (hasStarted) return busy(operation, waited);

@@ -34,10 +34,13 @@ export const SERVE_WAIT_MS = 3000;
 
 const SERVE_POLL_MS = 250;
 
-/** A page that was suspended hears within this time what its worker has said meanwhile. */
+/** Time within which a page that was suspended receives the messages that its worker has sent meanwhile. */
 const MESSAGES_MS = 1000;
 
-/** How often a worker that others cannot reach is asked once more before it is ended, and how long it has. */
+/**
+ * Number of times that a worker which other tabs cannot reach is asked before it is ended, and the time for each
+ * answer.
+ */
 export const SILENT_ASKS = 3;
 export const SILENT_ASK_MS = 1000;
 
@@ -69,14 +72,14 @@ export class OwnWorker {
   #hasStarted = false;
   #isGone = false;
   #startMessage: StartMessage | null = null;
-  /** How often it answered and did not serve, since the page searches. */
+  /** Number of answers in which the worker said that it does not serve, since the present search began. */
   #answerCount = 0;
   #cancelPoll = () => {};
   #cancelStart: (() => void) | undefined;
   #heardCount = 0;
   #isAsked = false;
 
-  /** `isOwn`: this page can start it again, and may end it. */
+  /** `isOwn`: this page can start the worker again, and may end it. */
   constructor(
     worker: WorkerLike,
     id: string,
@@ -125,7 +128,7 @@ export class OwnWorker {
     });
   }
 
-  /** True from its first message on. */
+  /** True once the worker has sent its first message. */
   get hasStarted(): boolean {
     return this.#hasStarted;
   }
@@ -135,7 +138,7 @@ export class OwnWorker {
     return this.#isGone;
   }
 
-  /** Makes it a candidate, or asks for a connection if it leads. */
+  /** Makes the worker a candidate, or asks it for a connection if it leads. */
   start(options: Omit<StartMessage, 'type' | 'worker'>): void {
     this.#startMessage = { type: 'start', worker: this.id, ...options };
     this.#answerCount = 0;
@@ -143,7 +146,8 @@ export class OwnWorker {
     if (!this.#hasStarted) this.#limitStart();
   }
 
-  // The first start of a worker counts. A given worker is only reported, to each search.
+  // Limits the time until the worker starts. For the page's own worker, the time counts from its first start; a given
+  // worker is only reported as late, to each search.
   #limitStart(): void {
     if (this.#isOwn && this.#cancelStart !== undefined) return;
     this.#cancelStart?.();
@@ -162,7 +166,7 @@ export class OwnWorker {
     this.#end(error);
   }
 
-  /** Ends it, if it can be ended and this page started it; it reports nothing more. */
+  /** Abandons the worker, which reports nothing more. Ends it if this page started it. */
   abandon(): void {
     this.#isGone = true;
     this.#watch.abort();
@@ -170,7 +174,7 @@ export class OwnWorker {
     if (this.#isOwn) this.terminate();
   }
 
-  /** A page hears nothing from it: ends it, unless it answers. */
+  /** Called when a page hears nothing from the worker: ends the worker unless it answers. */
   endIfSilent(): void {
     if (this.#isAsked || this.#isGone || !this.#hasStarted) return;
     this.#isAsked = true;
@@ -192,12 +196,13 @@ export class OwnWorker {
     this.#after(SILENT_ASK_MS, () => this.#ask(heardCount, askCount + 1));
   }
 
-  /** Ends it, if it can be ended. */
+  /** Ends the worker, if it can be ended. */
   terminate(): void {
     this.#worker.terminate?.();
   }
 
-  // Counts answers, not time: neither a page nor a worker that was suspended is blamed.
+  // Counts answers of a worker that does not serve, not time, so that neither a page nor a worker that was suspended is
+  // blamed.
   #hearLoaded(): void {
     if (this.#hasStarted) return;
     this.#cancelPoll();
@@ -233,12 +238,15 @@ function notServing(operation: string): Error {
   );
 }
 
-/** The event has a message if the script throws, and none if the browser refuses it. */
+/** True if the browser refused the script. The event of a script that throws has a message. */
 function isSilent(event: Event): boolean {
   return !(event as Partial<ErrorEvent>).message;
 }
 
-/** `fault`: why the browser refuses the script, if that is known. */
+/**
+ * Makes the error of a worker that could not be loaded. `fault` is the reason why the browser refuses the script, if
+ * known.
+ */
 function loadError(operation: string, event: Event, fault: string | null): Error {
   const { message, error: cause } = event as Partial<ErrorEvent>;
   if (fault !== null) {

@@ -1,24 +1,24 @@
 // The pages that follow the worker of this page while it leads.
 //
-// The browser freezes a worker with its page, for one in the back/forward cache. The pages that follow it would wait for
-// 45 s, until they find it silent. So this page ends it before, and the next worker leads at once. A worker that nobody
-// follows is frozen, and goes on later.
+// The browser freezes a worker with its page when the page enters the back/forward cache. The pages that follow the
+// worker would wait for 45 s, until they find it silent. So this page ends its worker before, and the next worker leads
+// at once. A worker that no page follows is frozen, and continues later.
 //
 // Invariant: a page that has closed is not counted as a follower. No assertion keeps this: only the lock of that page
-// tells that it has.
+// tells that it has closed.
 
 import { type ControlMessage, type namesOf, whenReleased } from '../../shared/wire/control.ts';
 import type { PageEnvironment } from './environment.ts';
 
 export interface PageFollowersEvents {
-  /** The worker of this page, if it leads. */
+  /** Returns the worker of this page, if it leads. */
   leader(): string | undefined;
-  /** The page is about to be frozen: ends its worker, which others follow. */
+  /** Called when the page is about to be frozen: ends the page's worker, which other pages follow. */
   frozen(): void;
 }
 
 export class PageFollowers {
-  /** The worker that each page has asked for its connection, which was this page's then. */
+  /** For each page that follows, the worker of this page that it asked for a connection. */
   readonly #workers = new Map<string, string>();
   readonly #watch = new AbortController();
   /** Stops listening for the freezing of the page. */

@@ -1,8 +1,9 @@
-// The place of a page in the line of pages of one deployment that follow. A worker takes memory, so only the first one keeps
-// its worker. The others end theirs, and start it again when they are the first, because the one before leads or has gone.
+// The place of a page in the line of the pages that follow and belong to one deployment. A worker takes memory, so only
+// the first page keeps its worker. The others end theirs, and start them again when they become the first, because the
+// page before leads or has gone.
 //
-// Invariant: while pages of a deployment live, the worker of one of them leads or waits to lead. A browser passes a lock
-// on however a page ends. No assertion keeps this: it is about several pages; the model of the election has them.
+// Invariant: while pages of a deployment live, the worker of one of them leads or waits to lead. A browser passes a
+// lock on however a page ends. No assertion keeps this: it is about several pages; the model of the election has them.
 
 import type { Locks } from '../../shared/wire/control.ts';
 
@@ -17,7 +18,10 @@ export class ReservePlace {
     this.#first = first;
   }
 
-  /** To this line from now on: the name of a lock, which the first page holds. Null: to none. */
+  /**
+   * Moves the page to the end of another line, or (null) out of all lines. A line is the name of a lock, which the
+   * first page holds.
+   */
   move(line: string | null): void {
     this.#leave();
     if (line === null) return;
@@ -37,7 +41,7 @@ export class ReservePlace {
       await ended;
     };
     this.#locks.request(line, { signal }, first).catch(() => {
-      // The page has left the line, or is being closed.
+      // The request was aborted, because the page has left the line, or is being closed.
     });
   }
 }

@@ -41,7 +41,7 @@ export interface StandingSource {
   onNotice(told: (notice: Notice) => void): () => void;
 }
 
-/** How a write is counted. `unconfirmed`: its answer does not say that it is durable. */
+/** How a write is counted. `unconfirmed`: the answer of the write does not say that it is durable. */
 export type WriteKind = 'confirmed' | 'unconfirmed';
 
 export class Status
@@ -56,7 +56,7 @@ export class Status
   #pendingWrites = 0;
   #savedAt: number | null = null;
   #isToldLater = false;
-  /** False until the first listener is added: no events are made before, because each write would make two. */
+  /** True once a listener was added. No events are made before, because each write would make two. */
   #hasListener = false;
   #isOutdated: boolean;
 
@@ -129,7 +129,7 @@ export class Status
     return work;
   }
 
-  /** The handle or connection was closed. */
+  /** Called when the handle or connection was closed. */
   close(reason: Error): void {
     if (this.#source === null) return;
     for (const end of this.#unwatch) end();
@@ -173,7 +173,7 @@ const MEMBERS: Readonly<Record<keyof ConnectionStatus, 'fact' | 'method'>> = {
   removeEventListener: 'method',
 };
 
-/** Gives a class the members of ConnectionStatus, which are those of its status. */
+/** Adds the members of ConnectionStatus to a class. They return the values of the status of each instance. */
 export function defineStatus<Self>(prototype: object, statusOf: (self: Self) => Status): void {
   for (const [name, kind] of Object.entries(MEMBERS)) {
     const member = (self: Self) => Reflect.get(statusOf(self), name);
@@ -223,7 +223,7 @@ export class PageStanding implements StandingSource {
     return () => this.#listeners.delete(told);
   }
 
-  /** The medium is remembered while there is no connection. */
+  /** Changes the state of the connection. The medium is remembered while there is no connection. */
   change(
     state: Standing['state'],
     reason: Error | null,
@@ -236,7 +236,7 @@ export class PageStanding implements StandingSource {
     for (const changed of this.#watchers) changed();
   }
 
-  /** A newer deployment leads. */
+  /** Called when a newer deployment leads. */
   outdate(): void {
     if (this.#isOutdated) return;
     this.#isOutdated = true;
@@ -248,7 +248,7 @@ export class PageStanding implements StandingSource {
   }
 }
 
-/** The parts of the browser that are used; missing in browsers that lack them. */
+/** The parts of the browser that persistence needs; absent in browsers that lack them. */
 export interface PersistenceBrowser {
   readonly persist?: (() => Promise<boolean>) | undefined;
   readonly persisted?: (() => Promise<boolean>) | undefined;
@@ -277,14 +277,14 @@ export class Persistence {
     return () => this.#watchers.delete(changed);
   }
 
-  /** A write is durable: now there is something to keep. */
+  /** Called when a write is durable, so that there is data to persist. */
   saved(): void {
     if (this.#hasAsked) return;
     this.#hasAsked = true;
     void this.#ask();
   }
 
-  /** @throws IO when the browser does not tell */
+  /** Estimates the storage space of the site. @throws IO when the browser does not tell */
   async estimate(): Promise<StorageSpace> {
     try {
       const { usage, quota } = (await this.#browser.estimate?.()) ?? {};

@@ -51,7 +51,7 @@ export function stepTab(state: Tab, event: TabEvent): TabStep {
 
 const READY: TabPhase = { kind: 'ready' };
 
-/** One event: the state as it becomes, and the effects so far. */
+/** Handles one event. Holds the state as it becomes, and the effects so far. */
 class Turn {
   state: Tab;
   readonly effects: TabEffect[] = [];
@@ -164,7 +164,7 @@ class Turn {
       case 'restarted':
         if (own === null) return;
         this.#do({ kind: 'terminate', worker: own.id });
-        // At once, so that calls from now on reach the next one.
+        // Fail the connection at once, so that calls from now on reach the next worker.
         if (own.id === link?.leader) this.#failLink(event.reason);
         return;
       case 'closed':
@@ -186,8 +186,8 @@ class Turn {
   }
 
   /**
-   * The page looks for the next leader without a call, so that its users learn of it, and the objects' alarms
-   * run.
+   * Searches for the next leader although no call waits, so that users of the page learn of that leader, and the
+   * objects' alarms run.
    */
   #seek(): void {
     if (this.state.link !== null) this.#want();
@@ -239,12 +239,12 @@ class Turn {
     this.#set({ resting: { ...this.state.resting, line } });
     if (line === null) this.#leavePlace();
     if (order === 'newer') this.#do({ kind: 'outdate' });
-    // The page's own worker takes over from one of an older deployment.
+    // If the leader is of an older deployment, the page's own worker takes over from it.
     if (order !== 'older') this.#follow(leader);
     const { link, before } = this.state;
-    // The own worker was started after the page had begun to follow.
+    // Continue only if the page follows this leader already: then its own worker was started later.
     if (link?.leader !== leader.worker || !isConnected(this.state)) return;
-    // The next worker waits in line behind this leader.
+    // The page's next worker waits in line behind this leader, so the succession has succeeded.
     if (order !== 'older' && before?.id !== leader.worker) this.#settleSuccession(null);
     this.#enterReserve();
   }
@@ -296,10 +296,11 @@ class Turn {
   }
 
   /**
-   * Normally, a worker that leads proves that the one before it is dead. But the announcement may come from a
-   * worker that has died since, so the abandoned worker is told to close this page's sessions. A leader that
-   * steps down has answered everything before; but its answers come by another channel than this news, and may
-   * come later. They end with its word that the connection is closed.
+   * Leaves the connection to the previous leader, because another worker leads. Normally, a worker that leads proves
+   * that the one before it is dead. But the announcement may come from a worker that has died since, so the abandoned
+   * worker is told to close this page's sessions. A leader that steps down has answered all calls before it does so;
+   * but the answers come by another channel than the announcement, and may come later. They end with the message that
+   * the connection is closed.
    */
   #supersede(worker: string): void {
     const { link } = this.state;
@@ -326,7 +327,7 @@ class Turn {
       this.#failLink(error);
     }
     const search = this.#current;
-    // A search needs another worker, unless it has started this one in vain.
+    // A search needs another worker, unless the search itself started this worker, which then failed to start.
     const isSpawned = gone?.isSpawned === true;
     if (isSpawned && search !== null && (gone.hasStarted || search.number !== gone.startedBy)) {
       if (wasSilent)
@@ -337,11 +338,15 @@ class Turn {
     }
     if (isLed) this.#seek();
     this.#leaveToOthers(error, worker);
-    // While the page follows, nobody asks for its worker, which takes over from an older leader or leads next.
+    // While the page follows, no call asks for its own worker. The worker is started again to take over from an older
+    // leader, or to lead next.
     if (isSpawned) this.#after(RESTART_MS, { kind: 'restartDue' });
   }
 
-  /** The own worker cannot lead; another tab's worker may. A running worker still judges who leads. */
+  /**
+   * Called when the own worker cannot lead: another tab's worker may lead. A running worker still checks leaders for
+   * the page.
+   */
   #leaveToOthers(error: Error, worker: string | null): void {
     const { own } = this.state;
     if (worker === null || own === null || own.id === worker) this.#settleSuccession(error);
@@ -353,7 +358,10 @@ class Turn {
     this.#tell({ type: 'who' });
   }
 
-  /** But a worker that dies again and again is not started again and again: only a worker that served is. */
+  /**
+   * Called when a connection was lost: searches for the next leader. If the page's own worker never served on the
+   * connection, no search begins, so that a worker that dies again and again is not started again and again.
+   */
   #lost({ link: number, reason, hasServed, isCleared }: TabEvent & { kind: 'lost' }): void {
     if (isCleared) this.#clear(reason);
     const { phase, link, own, resting } = this.state;
@@ -368,7 +376,10 @@ class Turn {
     this.#seek();
   }
 
-  /** Only a worker that this page can start again is ended; a worker of the caller may have work of its own. */
+  /**
+   * Called when another page reports that a worker does not answer. Only a worker that this page can start again is
+   * ended, because a worker of the caller may have other work.
+   */
   #blame(worker: string): void {
     const { own } = this.state;
     if (own?.id === worker && own.isSpawned) this.#do({ kind: 'askWhetherSilent' });
@@ -401,7 +412,7 @@ class Turn {
     this.#start();
   }
 
-  /** The page's worker leads, has failed, or is changed. */
+  /** Leaves the line of resting pages, because the page's worker leads, has failed, or is replaced. */
   #leavePlace(): void {
     const { resting } = this.state;
     this.#do({ kind: 'cancel', timer: 'rest' });
@@ -410,13 +421,16 @@ class Turn {
     this.#do({ kind: 'place', line: null });
   }
 
-  /** Replaces the page's worker by another one, or by none. */
+  /** Called when the page's worker is replaced by another one, or by none. */
   #replaceReserve(): void {
     this.#leavePlace();
     this.#set({ resting: { ...this.state.resting, isResting: false } });
   }
 
-  /** A worker that was given may be given again, to another finder, which alone hears it then. */
+  /**
+   * Abandons the page's worker. If the app passed that worker, it may pass it again to another finder, which alone
+   * receives its messages then.
+   */
   #abandonOwn(): void {
     const { own } = this.state;
     if (own === null) return;
@@ -466,7 +480,7 @@ class Turn {
     const { own, link } = this.state;
     this.#do({ kind: 'shut' });
     this.#replaceReserve();
-    // A worker that led ends itself, after it has told every page.
+    // A worker that led ends by itself, after it has informed every page.
     if (own !== null && own.id !== link?.leader) this.#do({ kind: 'terminate', worker: own.id });
   }
 

@@ -12,11 +12,11 @@ import type { MachineStep } from '../../shared/wire/machine.ts';
 /** A worker of this page. */
 export interface TabWorker {
   readonly id: string;
-  /** The page can start it again, and may end it. False for a worker that the app started. */
+  /** True if the page can start the worker again, and may end it. False for a worker that the app started. */
   readonly isSpawned: boolean;
   /** True once the worker has reported that it runs. */
   readonly hasStarted: boolean;
-  /** The search that started it. */
+  /** The number of the search that started the worker. */
   readonly startedBy: number | null;
 }
 
@@ -24,9 +24,12 @@ export interface TabWorker {
 export interface TabLink {
   readonly number: number;
   readonly leader: string;
-  /** A worker that steps down answers what it was sent, and takes no new work. */
+  /**
+   * The state of the connection. While it is `yielding`, its worker steps down: it answers the calls that it has
+   * received, and takes no new ones.
+   */
   readonly state: 'open' | 'yielding' | 'failed';
-  /** The worker was silent for too long. */
+  /** True if the worker was silent for too long. */
   readonly isSilent: boolean;
 }
 
@@ -47,7 +50,7 @@ export interface TabSearch {
 export type TabPhase =
   /** The page is connected, or nobody has asked for a connection. */
   | { readonly kind: 'ready' }
-  /** The page takes the lock by which others see that it lives. */
+  /** The page takes the lock that shows others that the page lives. */
   | { readonly kind: 'entering' }
   | { readonly kind: 'searching'; readonly search: TabSearch }
   /** The search for leaders has ended for good. */
@@ -55,17 +58,19 @@ export type TabPhase =
 
 /** The page's part in the line of pages whose workers may rest (reserve.ts). */
 export interface Resting {
-  /** The line of the page's deployment, if that of the leader it has followed last is the same. */
+  /**
+   * The line of the page's deployment, if the leader that the page followed last is of that deployment; otherwise null.
+   */
   readonly line: string | null;
   readonly place: null | 'waiting' | 'first';
-  /** The page has ended its worker. */
+  /** True if the page has ended its worker. */
   readonly isResting: boolean;
 }
 
 /** The replacement of the page's worker by its next one. The previous worker runs until it has stepped down. */
 export interface Succession {
   /**
-   * Whether the previous worker can be started again. It becomes the page's worker again if the next one cannot lead.
+   * True if the previous worker can be started again. It becomes the page's worker again if the next one cannot lead.
    */
   readonly wasSpawned: boolean;
 }
@@ -80,7 +85,7 @@ export interface Tab {
   readonly isSpawned: boolean;
   readonly link: TabLink | null;
   readonly resting: Resting;
-  /** The last number of a search or connection. */
+  /** The number that was last given to a search or connection. */
   readonly lastNumber: number;
 }
 
@@ -90,7 +95,7 @@ export interface FoundLeader {
   readonly medium: StorageMedium;
   /** The version of the protocol that the leader and this page share; meaningless if `refusal` is set. */
   readonly version: number;
-  /** Why this page cannot use the leader; null if it can. */
+  /** The reason why this page cannot use the leader; null if it can. */
   readonly refusal: Error | null;
 }
 
@@ -128,7 +133,7 @@ export type TabEvent =
   /** The leader that was asked has accepted the connection. */
   | { readonly kind: 'accepted'; readonly connection: number }
   | { readonly kind: 'yields'; readonly link: number }
-  /** The worker has not answered for too long. */
+  /** The worker of the connection has not answered for too long. */
   | { readonly kind: 'silent'; readonly link: number }
   | {
       readonly kind: 'lost';

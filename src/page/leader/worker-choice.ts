@@ -11,7 +11,7 @@ import { STORAGE_MEDIA, type StorageMedium } from '../../shared/contract/medium.
 import { checkOpenLimits, type OpenLimits } from '../../shared/contract/open-limits.ts';
 import type { WorkerLike, WorkerSource } from './environment.ts';
 
-/** A caller's options about the worker; null for those it did not give. */
+/** The options of a caller that concern the worker; null for each option that the caller did not give. */
 export interface WorkerChoice {
   /** The user's call, for error messages. */
   readonly operation: string;
@@ -20,7 +20,7 @@ export interface WorkerChoice {
   readonly worker: WorkerLike | null;
   /** The caller's function that starts the worker. */
   readonly start: (() => WorkerLike) | null;
-  /** Calls that function, or returns the worker of a call that was made ahead. */
+  /** Calls the caller's function `start`, or returns the worker of a call that was made ahead. */
   readonly startBy: StartBy;
   readonly workerUrl: string | null;
   readonly wasmUrl: string | null;
@@ -37,7 +37,7 @@ type StartBy = (start: () => WorkerLike) => WorkerLike;
 
 /** The page's functions for the checks. */
 export interface ChoiceEnvironment {
-  /** @throws TypeError if it is not an address */
+  /** Resolves an address against the page's. @throws TypeError if the text is not an address */
   absoluteUrl(url: string | URL): string;
 }
 
@@ -50,7 +50,7 @@ interface ConnectEnvironment extends ChoiceEnvironment {
   startBy(start: () => WorkerLike): WorkerLike;
 }
 
-/** The choice of `connect(worker, options)`. @throws INVALID_ARGUMENT */
+/** Returns the choice of `connect(worker, options)`. @throws INVALID_ARGUMENT */
 export function choiceOfConnect(
   worker: unknown,
   given: unknown,
@@ -81,7 +81,7 @@ export function choiceOfConnect(
   };
 }
 
-/** The choice of `openStorage(name, options)`. @throws INVALID_ARGUMENT */
+/** Returns the choice of `openStorage(name, options)`. @throws INVALID_ARGUMENT */
 export function choiceOfStorage(
   given: unknown,
   { absoluteUrl, startWorker }: StorageEnvironment,
@@ -113,7 +113,7 @@ export function choiceOfStorage(
   };
 }
 
-/** The object's name. @throws INVALID_ARGUMENT */
+/** Checks and returns an object's name. @throws INVALID_ARGUMENT */
 export function checkStorageName(name: unknown): string {
   if (typeof name === 'string') return name;
   throw invalidArgument(
@@ -122,7 +122,7 @@ export function checkStorageName(name: unknown): string {
   );
 }
 
-/** The choice of a later caller, which may omit the choices of an earlier one. */
+/** Completes the choice of a later caller, which may omit options that an earlier caller gave. */
 export function completeChoice(choice: WorkerChoice, known: WorkerChoice): WorkerChoice {
   const { operation, worker, workerUrl, start } = choice;
   const wasmUrl = choice.wasmUrl ?? known.wasmUrl;
@@ -148,8 +148,8 @@ export function difference(choice: WorkerChoice, known: WorkerChoice): string | 
   return null;
 }
 
-// Code that runs again makes its functions again, such as one written in the call: those of equal text are
-// the same. The text of a bound function says nothing.
+// Code that runs again makes its functions again, such as a function written in the call, so functions of equal text
+// count as the same. Texts of bound functions are all equal, so these are compared by identity.
 function isSameFunction(one: WorkerChoice['start'], other: WorkerChoice['start']): boolean {
   if (one === null || other === null || one === other) return one === other;
   const text = String(one);
@@ -173,7 +173,7 @@ function mustBeWorker(operation: string, started: unknown): WorkerLike {
 const HOW_TO_START =
   "Write () => new Worker(new URL('./objects.worker.js', import.meta.url), { type: 'module' }).";
 
-// Never called: a worker that was given is not started again.
+// This is never called, because a worker that was given is not started again.
 const NO_SPAWN = () => {
   throw new Error('no worker was given');
 };
@@ -203,7 +203,10 @@ function directoryOf(operation: string, directory: unknown, otherwise: string): 
   );
 }
 
-/** Browsers cut a name at NUL, and make one character of all halves: two directories would be one folder. */
+/**
+ * True if a browser can use the name for a folder. Browsers cut a name at NUL, and replace all lone surrogates by one
+ * character, so two directories would be one folder.
+ */
 function isFolderName(name: string): boolean {
   return !/^(?:|\.|\.\.)$/.test(name) && !/[/\\\p{Cc}\p{Cs}]/u.test(name);
 }

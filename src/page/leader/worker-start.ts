@@ -11,7 +11,7 @@
 
 import { ownWasmUrl } from '../../shared/contract/wasm-url.ts';
 
-/** The part of Trusted Types that is used; TypeScript does not declare them. */
+/** The part of Trusted Types that this file uses; TypeScript does not declare them. */
 interface TrustedTypes {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): TrustedPolicy;
   isScriptURL(value: unknown): boolean;
@@ -25,7 +25,7 @@ const NAME = 'ctx-storage';
 
 const MODULE: WorkerOptions = { type: 'module' };
 
-// A page may have one policy of a name.
+// A page may create only one policy of a name, so it is kept.
 let policy: TrustedPolicy | undefined;
 
 /** The address of each worker's script. */
@@ -41,7 +41,7 @@ export function noteScript(worker: object, address: string | undefined): void {
   if (address !== undefined) scripts.set(worker, address);
 }
 
-/** Starts the script that the app names, which is trusted therefore. */
+/** Starts the script that the app names. Its address is trusted because the app names it. */
 export function workerAt(address: string): Worker {
   const url = new URL(address);
   const worker = new Worker(isReachable(url) ? address : importing(url, MODULE), MODULE);
@@ -49,7 +49,11 @@ export function workerAt(address: string): Worker {
   return worker;
 }
 
-/** Calls the function, in which `new Worker(address)` may be started. @throws its error */
+/**
+ * Calls the function, in which `new Worker(address)` also starts scripts that the browser would refuse.
+ *
+ * @throws the function's error
+ */
 export function startWorker<T>(start: () => T): T {
   const { Worker } = globalThis;
   if (typeof Worker !== 'function') return start();
@@ -72,7 +76,10 @@ export function startWorker<T>(start: () => T): T {
   }
 }
 
-/** `address`: of the `url` that was passed; `script`: what the worker is started with. */
+/**
+ * Constructs a worker. `address` is the address of the `url` that was passed; `script` is the address with which the
+ * worker is started.
+ */
 function constructTrusted(
   url: unknown,
   address: URL | null,
@@ -121,8 +128,8 @@ function addressOf(url: unknown): URL | null {
 }
 
 /**
- * Whether the page may start a worker at this address. Other ones are not tried first: Chromium throws, Firefox tells it much
- * later. Bundlers also write addresses that are none of the web.
+ * True if the page may start a worker at this address. Other addresses are not tried first, because Chromium throws,
+ * and Firefox reports the failure much later. Bundlers also write addresses that are not of the web.
  */
 function isReachable({ origin, protocol }: URL): boolean {
   return origin === location.origin || !/^https?:$/.test(protocol);
@@ -134,9 +141,9 @@ function isOwn({ origin }: URL): boolean {
 }
 
 /**
- * A script of the page's origin that runs another one. A worker's address must be of that origin, its imports need not be.
- *
- * A classic script with a fragment reads it, and its own origin, from `location`: Turbopack's names the files to load.
+ * Returns a script of the page's origin that runs another script. The address of a worker must be of the page's origin,
+ * but its imports need not be. A classic script with a fragment reads the fragment, and its own origin, from
+ * `location`: in Turbopack's scripts, the fragment names the files to load.
  */
 function importing({ href, hash }: URL, options?: WorkerOptions): string {
   const url = JSON.stringify(href);

@@ -21,13 +21,15 @@ export interface ConnectOptions {
 }
 
 /**
- * The classes that the worker serves (`serve` of `ctx-storage/worker`), as namespaces.
+ * Returns the classes that the worker serves (`serve` of `ctx-storage/worker`), as namespaces. One worker of all tabs
+ * on this directory leads, and hosts every object; the others wait.
  *
- * One worker of all tabs on this directory leads, and hosts every object; the others wait. A function
- * starts the page's worker, and again when it was terminated; a worker that is passed is used as it
- * is. A page has one worker for a directory: while it is in use, another function or worker is
- * INVALID_ARGUMENT (functions of equal text are the same); after a failed start, the next one is used. Stubs stay valid when the worker behind them is replaced: a call under way rejects with
- * CONNECTION_CLOSED, which is `retryable`, and later calls reach the next worker.
+ * A function starts the page's worker, and starts it again when it was terminated; a worker that is passed is used as
+ * it is. A page has one worker for a directory: while it is in use, another function or worker is INVALID_ARGUMENT
+ * (functions of equal text are the same); after a failed start, the next one is used.
+ *
+ * Stubs stay valid when the worker behind them is replaced: a call under way rejects with CONNECTION_CLOSED, which is
+ * `retryable`, and later calls reach the next worker.
  *
  * `Classes` names the classes with their types: `connect<{ Counter: Counter }>(…)`.
  *

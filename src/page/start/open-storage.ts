@@ -18,7 +18,7 @@ export interface OpenOptions {
    * common; each directory has a worker of its own. @default 'ctx-storage'
    */
   directory?: string;
-  /** A worker the page started itself, from this package's `worker.js`. */
+  /** A worker that the page started itself, from this package's `worker.js`. */
   worker?: Worker;
   /** Address of `worker.js`, for pages whose bundler does not find it. */
   workerUrl?: string | URL;
@@ -32,11 +32,14 @@ export interface OpenOptions {
    */
   medium?: StorageMedium;
   /**
-   * How much history each object keeps. Of several tabs, the one whose worker leads decides.
-   * @default 30 days, within 256 MiB or the size of the object's database
+   * How much history each object keeps. If several tabs set this, the tab whose worker leads decides. @default 30 days,
+   * within 256 MiB or the size of the object's database
    */
   history?: HistoryLimits;
-  /** Limits of the worker: how long the checks of an imported file may take. Of several tabs, as with `history`. */
+  /**
+   * Limits of the worker: how long the checks of an imported file may take. If several tabs set this, the tab whose
+   * worker leads decides.
+   */
   limits?: OpenLimits;
   /**
    * If true, resolves before the worker has started. Live reads show the result that was kept at the last visit, with
@@ -46,17 +49,18 @@ export interface OpenOptions {
    */
   early?: boolean;
   /**
-   * Who is signed in, for an early handle; null if nobody is. Results that were kept for others in this directory are
-   * never shown and are deleted. With null, no results are kept. @default unknown: results are kept and shown
+   * The user who is signed in, for an early handle; null if nobody is. Results that were kept for other users in this
+   * directory are never shown and are deleted. With null, no results are kept. @default unknown: results are kept and
+   * shown
    */
   identity?: string | null;
   /** With false, an early handle keeps no results of its live reads, and deletes those of the object. @default true */
   keepResults?: boolean;
   /**
-   * Brings the object into shape before any call and live read of this handle: `(storage) => migrate(storage, …)`. It
-   * uses the storage that it is given, whose calls wait for nothing. On an early handle its error rejects the calls that
-   * wait, live reads report it, and the next of both calls it again; otherwise `openStorage` waits for it, and rejects
-   * with its error. @default nothing is to be done
+   * Prepares the object before any call and live read of this handle, for example `(storage) => migrate(storage, …)`.
+   * The function uses the storage that it receives, whose calls wait for nothing. On an early handle, an error of the
+   * function rejects the calls that wait, and live reads report the error; the next call or live read runs the function
+   * again. Otherwise `openStorage` waits for the function, and rejects with its error. @default no preparation
    */
   prepare?: (storage: RemoteStorage) => Promise<unknown>;
 }

@@ -48,7 +48,7 @@ export interface RemoteObjects<Classes extends object> extends Objects<Classes>,
   ): void;
 }
 
-/** A connection whose worker may later serve other classes. */
+/** A connection to a worker that may later serve other classes. */
 export interface ConnectedClasses<Classes extends object> {
   readonly objects: RemoteObjects<Classes>;
   /** Reads the list of classes again, and updates `env`. */

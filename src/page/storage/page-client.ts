@@ -172,7 +172,7 @@ export type Prepare = (storage: RemoteStorageInterface) => Promise<unknown>;
 
 const nothingToPrepare: Prepare = async () => {};
 
-/** @throws INVALID_ARGUMENT */
+/** Checks the options of an early handle. @throws INVALID_ARGUMENT */
 function checkEarly(options: unknown): { early: EarlyOptions | null; prepare: Prepare } {
   const given = (options ?? {}) as Record<string, unknown>;
   const { early = false, identity: user, keepResults: keeps = true, prepare } = given;

@@ -83,7 +83,7 @@ export class RemoteBulk {
     const chunks = takeAll(operation, source, packer, options, between);
     const send = (taken: readonly Chunk[]) => calls.call(callOf(taken), scope);
     if (!(chunks instanceof Promise)) return send(chunks);
-    const sent = chunks.then(send); // The call is made before its rows stop counting as being read.
+    const sent = chunks.then(send); // Make the call before its rows no longer count as being read.
     session.take(chunks, scope);
     return sent;
   }

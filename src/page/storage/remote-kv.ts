@@ -130,7 +130,7 @@ function rangeAfter(range: KeyRange, key: string): KeyRange {
   return { ...range, start: encoder.encode(`${key}\0`) };
 }
 
-/** Adds the calls that only a handle has. */
+/** Adds the key-value calls that only a handle has. */
 export class RemoteBulkKv extends RemoteKv implements RemoteKvStorage {
   readonly #bulk: RemoteBulk;
 

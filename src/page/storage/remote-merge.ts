@@ -19,7 +19,7 @@ import { decodeValue } from '../../shared/values/value.ts';
 import { decodedChange } from './remote-diff.ts';
 import type { SessionCalls } from './session.ts';
 
-/** How often conflicts are decided, at most, if the object changes each time meanwhile. */
+/** Maximum number of times that conflicts are decided, if the object changes each time meanwhile. */
 const ROUNDS_MAX = 10;
 
 /** Merges a branch in the state that it has at the first attempt, even if the merge is repeated. @throws as `mergeWith` */
@@ -36,7 +36,10 @@ export function mergeBranch(
   });
 }
 
-/** @throws CONFLICT, INVALID_ARGUMENT, and the errors of `merge` and of `onConflict` */
+/**
+ * Merges, and lets `onConflict` decide conflicts. @throws CONFLICT, INVALID_ARGUMENT, and the errors of `merge` and of
+ * `onConflict`
+ */
 export async function mergeWith(
   { signal, session }: SessionCalls,
   onConflict: MergeOptions['onConflict'],

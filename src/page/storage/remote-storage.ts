@@ -68,7 +68,10 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   readonly #environment: HandleEnvironment;
   readonly #base: RemoteStorage | undefined;
 
-  /** `base`: the same handle without the signal and the label of the calls. `early`: of a handle that is there before a worker. */
+  /**
+   * `base` is the same handle without the signal and the label of the calls. `early` is given for a handle that was
+   * opened before a worker is ready.
+   */
   constructor(
     calls: SessionCalls,
     environment: HandleEnvironment,

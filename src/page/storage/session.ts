@@ -36,21 +36,21 @@ import { type StandingSource, Status } from '../leader/status.ts';
 import { isTooLong, Repeats } from './repeats.ts';
 import { belongsTo, TransactionScope } from './transaction-scope.ts';
 
-/** Most bytes of values in one message, unless a single call has more. */
+/** Maximum bytes of values in one message, unless a single call has more. */
 const BATCH_BYTES_MAX = 1_048_576;
 
 interface Pending {
   readonly call: Call;
   readonly resolve: (result: never) => void;
   readonly reject: (error: unknown) => void;
-  /** When the worker it was sent to was lost, the first time. */
+  /** The time at which a worker was first lost after it had received the call; null if none was lost. */
   lostMs: number | null;
-  /** Set if it was sent to a worker that has been given up and never reads it. */
+  /** Set if the call was sent to a worker that has been given up and never reads the call. */
   unread?: unknown;
 }
 
 type State =
-  /** Not open; the next call opens it. */
+  /** The session is not open at a worker; the next call opens it. */
   | { readonly kind: 'unopened' }
   | { readonly kind: 'opening' }
   | {
@@ -62,15 +62,17 @@ type State =
     }
   | { readonly kind: 'closed' };
 
-/** Comes before the calls of a session: it brings the object into shape. */
+/** The preparation of an object, such as a migration, which runs before the calls of a session. */
 export interface Preparation {
-  /** Resolves when it is done. @throws why it failed; the next call starts over */
+  /** Resolves when the preparation is done. @throws why it failed; the next call starts it again */
   ready(): Promise<void>;
-  /** Why a call made now is refused: the preparation makes it, and would wait for itself. */
+  /**
+   * The reason to refuse a call made now: the preparation itself makes the call, which would wait for the preparation.
+   */
   readonly refusal: Error | null;
 }
 
-/** How the calls of a handle are made: by its session, with a signal of their own, or at an earlier moment. */
+/** Makes the calls of a handle: in its session, with a signal of their own, or at an earlier moment. */
 export interface SessionCalls extends Pick<Session, 'call' | 'end' | 'signal' | 'label'> {
   readonly session: Session;
 }
@@ -81,7 +83,7 @@ export class Session implements SessionCalls {
   readonly status: Status;
   readonly finder: SessionFinder;
   readonly now: () => number;
-  /** The object it opens at a worker. */
+  /** The object that the session opens at a worker. */
   readonly target: string | WireAddress;
   readonly #preparation: Preparation | undefined;
   /** Calls that are not sent yet. */
@@ -96,21 +98,21 @@ export class Session implements SessionCalls {
   readonly label: string | undefined = undefined;
   /** The open transaction, which calls of this handle join. */
   #scope: TransactionScope | null = null;
-  /** The transaction whose beginning is not answered. */
+  /** The transaction whose beginning is not answered yet. */
   #beginning: TransactionScope | null = null;
   #lastTransaction = 0;
   readonly #ending = new AbortController();
-  /** Set by `close`. */
+  /** The promise of `close`; undefined until `close` is called. */
   #closed: Promise<void> | undefined;
   /** True while calls are under way; the finder counts the busy sessions. */
   #isBusy = false;
-  /** Operations under way that may make further calls. */
+  /** Number of operations under way that may make further calls. */
   #operations = 0;
-  /** The call that is made now belongs to one of them. */
+  /** True if the call that is made now belongs to an operation under way. */
   #goesOn = false;
-  /** Called when nothing is under way any more. */
+  /** Resolves the wait of `close`: called when no call or operation is under way any more. */
   #tellIdle = () => {};
-  /** The rows of bulk calls that are taken from their sources. */
+  /** The rows of bulk calls that are being read from their sources. */
   readonly #taking = new Set<Promise<unknown>>();
 
   /** `target` is the address of an object of a class; by default, the object of this name. */
@@ -129,17 +131,19 @@ export class Session implements SessionCalls {
     this.status = new Status(finder.standing, now);
   }
 
-  /** Changes when the worker is lost, and with it its state for this session, such as cursors. */
+  /**
+   * A number that changes when the worker is lost, and with it the worker's state for this session, such as cursors.
+   */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Why the session was closed; undefined while it is open. */
+  /** The reason why the session was closed; undefined while it is open. */
   get end(): Error | undefined {
     return this.#ending.signal.reason;
   }
 
-  /** Aborted when it is closed, with the reason: calls that wait for code of the page end. */
+  /** Aborts with the reason when the session is closed, which ends calls that wait for code of the page. */
   get ending(): AbortSignal {
     return this.#ending.signal;
   }
@@ -153,8 +157,9 @@ export class Session implements SessionCalls {
   }
 
   /**
-   * Makes a call. `scope` is the transaction that it belongs to: by default the open one of this
-   * handle; null for a call outside of any. `signal` cancels it: by default that of the transaction.
+   * Makes a call. `scope` is the transaction to which the call belongs: by default the open transaction of this handle;
+   * null for a call outside of all transactions. `signal` cancels the call: by default, it is the signal of the
+   * transaction.
    */
   call<C extends Call>(
     call: C,
@@ -175,11 +180,11 @@ export class Session implements SessionCalls {
       const pending = { call: sentCall, resolve, reject, lostMs: null };
       this.#queue.push(signal ? this.#cancellable(pending, signal) : pending);
       this.#beBusy();
-      // A full message leaves at once: the worker begins with it while this turn goes on.
+      // A full message is sent at once, so that the worker begins with it while this turn goes on.
       if (this.#queue.length % BATCH_CALLS_MAX === 0) this.#flush();
       else this.#scheduleFlush();
     });
-    // The writes of a transaction are durable when it is: remote-transaction counts it as one.
+    // The writes of a transaction become durable with the transaction, which remote-transaction counts as one write.
     const isRead = operationOf(call.op).effect === 'read' || call.moment !== undefined;
     if (scope !== null || isRead) return answer;
     return this.status.write(answer, isUnconfirmed(call) ? 'unconfirmed' : 'confirmed');
@@ -199,8 +204,8 @@ export class Session implements SessionCalls {
   }
 
   /**
-   * Begins a transaction; until leave(), calls of this handle belong to it. They need not wait for its
-   * beginning.
+   * Begins a transaction; until leave(), calls of this handle belong to it. These calls can be made before the
+   * transaction has begun.
    */
   begin(signal?: AbortSignal, label?: string): TransactionScope {
     assert(this.#scope?.ended !== null, 'a handle has two transactions');
@@ -227,8 +232,8 @@ export class Session implements SessionCalls {
   }
 
   /**
-   * An operation begins that may make further calls, by `goOn`, also after `close`; the result ends it. `close` waits
-   * for it.
+   * Begins an operation that may make further calls by `goOn`, even after `close`; the result ends the operation.
+   * `close` waits for the operation.
    */
   operate(): () => void {
     this.#operations += 1;
@@ -249,7 +254,10 @@ export class Session implements SessionCalls {
     }
   }
 
-  /** Ends the handle: later calls reject. Idempotent; resolves once earlier calls are answered and the worker knows. */
+  /**
+   * Ends the handle: later calls reject. Idempotent. Resolves once earlier calls are answered and the worker has closed
+   * the session.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -276,7 +284,7 @@ export class Session implements SessionCalls {
     await before.connection.worker.close(before.id).catch(() => {});
   }
 
-  /** Undoes the open transaction, also if it has not begun; its calls reject. */
+  /** Undoes the open transaction, even if it has not begun; its calls reject. */
   #undo(error: Error): void {
     const scope = this.#scope;
     if (scope === null || scope.ended !== null) return;
@@ -323,7 +331,8 @@ export class Session implements SessionCalls {
     return cancellable;
   }
 
-  // Whether a call that was sent takes effect is known to the worker alone, unless it has none.
+  // Cancels a call. Only the worker knows whether a call that was sent takes effect, unless the call was sent to no
+  // worker.
   #cancel(pending: Pending, signal: AbortSignal): void {
     if (!this.#sent.has(pending)) {
       this.#queue = this.#queue.filter((other) => other !== pending);
@@ -381,7 +390,7 @@ export class Session implements SessionCalls {
         },
         (error) => {
           for (const pending of batch) {
-            // #lose, which comes next, handles a lost connection, for all calls in their order.
+            // If the connection was lost, #lose, which is called next, handles all calls in their order.
             if (connection.failure !== null) pending.unread = unreadBy(error);
             else if (this.#sent.delete(pending)) pending.reject(error);
           }
@@ -402,8 +411,8 @@ export class Session implements SessionCalls {
   }
 
   /**
-   * Opens at the worker that leads, once the object is prepared. If it fails, waiting calls reject with the error it
-   * returns.
+   * Opens the session at the worker that leads, once the object is prepared. If the opening fails, waiting calls reject
+   * with the returned error.
    */
   async #open(): Promise<Error | null> {
     this.#state = { kind: 'opening' };
@@ -468,7 +477,10 @@ export class Session implements SessionCalls {
     this.#lookIdle();
   }
 
-  /** Whether only the worker of the connection can perform the call, which knows its transaction already. */
+  /**
+   * True if only the worker of the present connection can perform the call, because that worker knows the call's
+   * transaction.
+   */
   #isBoundNow(call: Call): boolean {
     const beginning = this.#beginning;
     if (beginning === null || !belongsTo(beginning, call)) return isBound(call);
@@ -492,7 +504,7 @@ function mayRepeat(call: Call): boolean {
   return !isBound(call) && operationOf(call.op).effect === 'read';
 }
 
-/** The reason of a call that its worker has not read and never will. */
+/** Returns the error of a call that its worker has not read and never will read; undefined for any other error. */
 function unreadBy(error: unknown): unknown {
   return isStorageError(error) && error.code === 'WORKER_BUSY' ? error : undefined;
 }
@@ -501,14 +513,14 @@ function isCancelled(error: unknown): boolean {
   return isStorageError(error) && error.code === 'CANCELLED';
 }
 
-// Only the worker that these calls were made for can perform them.
+// True if only the worker for which the call was made can perform it.
 function isBound({ op, txn, moment }: Call): boolean {
   return txn !== undefined || moment !== undefined || operationOf(op).isBound === true;
 }
 
 /**
- * True if the transaction may begin again at another worker. Without an answer to its beginning it had no effect,
- * unless its commit was sent too.
+ * True if the transaction may begin again at another worker. If its beginning was not answered, the transaction had no
+ * effect, unless its commit was sent too.
  */
 function mayBeginAgain(
   scope: TransactionScope,
@@ -553,7 +565,7 @@ function valueBytes(call: Call): number {
   return call.entries.reduce((bytes, [, value]) => bytes + value.byteLength, 0);
 }
 
-/** How methods make their calls: for a handle, for a transaction, or at an earlier moment. */
+/** The way in which methods make their calls: for a handle, for a transaction, or at an earlier moment. */
 export type MethodCalls = Pick<SessionCalls, 'call'>;
 
 /**
@@ -577,12 +589,12 @@ export function defineRemoteMethods<Self>(
   });
 }
 
-/** A connection, as far as storage is concerned. */
+/** The parts of a connection that a session needs. */
 export interface SessionConnection extends Pick<PageEnd, 'failure' | 'isYielding' | 'whenLost'> {
   readonly worker: Required<StoragePeer> & LivePeer;
 }
 
-/** The way to whoever holds the objects: a page's LeaderFinder, or objects in this process. */
+/** The connection of a session to the host of the objects: a page's LeaderFinder, or objects in this process. */
 export interface SessionFinder extends Pick<LeaderFinder, 'flags' | 'end' | 'client' | 'work'> {
   readonly standing: StandingSource;
   connection(): Promise<SessionConnection>;

@@ -49,12 +49,13 @@ export interface SourceObjects<Classes extends object> extends RemoteObjects<Cla
   /** The class names of the current version. */
   readonly classes: readonly string[];
   /**
-   * Runs another version of the code in place of this one. The new one is loaded first; then the old one ends its
-   * events in order, and the objects go on with the new code and their stored data. Calls made meanwhile wait,
-   * sockets are closed, stubs and live values stay valid. `env` has the new version's classes. Calls of it are made
-   * one after the other.
+   * Runs another version of the code in place of this one. The new version is loaded first; then the old version ends
+   * its events in order, and the objects continue with the new code and their stored data. Calls made meanwhile wait,
+   * sockets are closed, stubs and live values stay valid. `env` has the new version's classes. Several calls of
+   * `replace` run one after the other.
    *
-   * @throws StorageError INVALID_ARGUMENT, SOURCE_INVALID, SOURCE_TIMEOUT, WORKER_FAILED; the old version keeps running
+   * @throws StorageError INVALID_ARGUMENT, SOURCE_INVALID, SOURCE_TIMEOUT, WORKER_FAILED; the old version keeps
+   *   running
    */
   replace(files: CheckedSource['files']): Promise<void>;
   /**
