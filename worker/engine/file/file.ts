@@ -26,8 +26,8 @@ export interface SyncFile {
   truncate(sizeBytes: number): void;
   sizeBytes(): number;
   /**
-   * Makes every write so far durable. Returns a promise if the medium cannot do so synchronously:
-   * either all flushes of a medium return one, or none does, so that one result tells which.
+   * Makes every write so far durable. Returns a promise if the medium cannot do so synchronously. Either all flushes of
+   * a medium return a promise, or none does, so that the result of one flush tells which.
    */
   flush(): void | Promise<void>;
   /** Closes the file; idempotent. */
@@ -136,7 +136,7 @@ export class WindowReader {
   #start = 0;
   #length = 0;
 
-  /** Reads the file; bytes beyond `end` are read only if they are asked for, not ahead. */
+  /** Reads the file. Bytes beyond `end` are read only if the caller asks for them, not ahead. */
   constructor(file: SyncFile, end = Number.POSITIVE_INFINITY) {
     this.#file = file;
     this.#end = end;

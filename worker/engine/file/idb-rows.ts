@@ -21,7 +21,7 @@ interface Schema extends DBSchema {
   /** The sizes of files. */
   files: { key: [key: string, name: string]; value: number };
   chunks: { key: [key: string, name: string, index: number]; value: Uint8Array<ArrayBuffer> };
-  /** The database's mark, which tells it from a later database of the same name. */
+  /** The mark of the database, which distinguishes it from a later database of the same name. */
   marks: { key: string; value: string };
 }
 

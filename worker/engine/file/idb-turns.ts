@@ -1,9 +1,9 @@
 // Runs the transactions on one IndexedDB database one after the other, and reports a browser that does not answer.
 //
-// Invariants: two transactions of a connection are never under way together, and nobody calls `commit()` of one.
-// When WebKit ends a worker among either (2.50; WebKit bug 324094), it keeps the worker's locks, and every later
-// transaction on that database, of whichever tab, waits for good. A step resolves when its transaction is done,
-// not when its requests are. And a turn ends: a browser that answers nothing for SILENT_BEATS_MAX beats is
+// Invariants: two transactions of a connection are never under way together, and no code calls `commit()` of a
+// transaction. If WebKit ends a worker during either of these (2.50; WebKit bug 324094), it keeps the worker's locks,
+// and every later transaction on that database, of any tab, waits for good. A step resolves when its transaction is
+// done, not when its requests are. Every turn ends: a browser that answers nothing for SILENT_BEATS_MAX beats is
 // reported, and the next turn begins.
 //
 // Silence is counted in beats of a timer, not by a clock, so that a suspended worker does not blame the browser.

@@ -103,7 +103,7 @@ export class CommittedPages implements PageLayer {
     return Math.max(this.#mainPages, this.#pageCount);
   }
 
-  /** @throws CORRUPT if the bytes differ from the committed ones. */
+  /** Reads a page. @throws CORRUPT if the bytes differ from the committed ones. */
   read(pageIndex: number, target: Uint8Array): void {
     const page = this.#overlay.get(pageIndex);
     if (page === undefined) this.#main.read(pageIndex, target);
@@ -178,7 +178,10 @@ export class CommittedPages implements PageLayer {
     if (this.#options.isChecked) this.#checkImages();
   }
 
-  /** @throws DISK_FULL if the overlay is at its bound and the main file still cannot grow. */
+  /**
+   * Refuses a commit while checkpoints are blocked and the overlay is full. @throws DISK_FULL if the overlay is at its
+   * limit and the main file still cannot grow.
+   */
   refuseWhenBlocked(): void {
     const most = OVERLAY_FACTOR_MAX * this.#options.checkpointOverlayBytes;
     if (this.#checkpointState !== 'blocked' || this.#overlayBytes <= most) return;

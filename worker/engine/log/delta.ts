@@ -245,7 +245,7 @@ export class NumberReader {
     this.at = at;
   }
 
-  /** @throws CORRUPT */
+  /** Reads the next number. @throws CORRUPT */
   next(): number {
     let value = 0;
     for (let shift = 0; shift < 7 * NUMBER_BYTES_MAX; shift += 7) {

@@ -40,7 +40,7 @@ export class PagesInFile implements KeptPages {
     return this.#page;
   }
 
-  /** @throws DISK_FULL, MEMORY_FULL, IO */
+  /** Stores the bytes of a page. @throws DISK_FULL, MEMORY_FULL, IO */
   set(pageIndex: number, page: Uint8Array): void {
     const known = this.#places.get(pageIndex);
     const place = known ?? this.#free.at(-1) ?? this.#places.size;

@@ -38,7 +38,7 @@ export class MainFile {
     this.#pruneOldest = pruneOldest;
   }
 
-  /** @throws CORRUPT if the page is cut off or differs from the written one. */
+  /** Reads a page. @throws CORRUPT if the page is cut off or differs from the written one. */
   read(pageIndex: number, target: Uint8Array): void {
     const count = this.#file.read(target, pageIndex * PAGE_BYTES);
     this.#verify(pageIndex, target, count);

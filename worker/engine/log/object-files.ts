@@ -150,7 +150,10 @@ export class ObjectFiles {
     this.#pages.annotation = annotation?.bytes ?? null;
   }
 
-  /** The state that a branch began with; null if this is not a branch. It ends when its origin closes its files. */
+  /**
+   * The state that a branch began with; null if this is not a branch. The state ends when the object from which the
+   * branch began closes its files.
+   */
   get beginning(): PastState | null {
     return this.#main.branch?.base ?? null;
   }
@@ -489,7 +492,10 @@ export class ObjectFiles {
     return work;
   }
 
-  /** Runs a read of the history. If commits are discarded meanwhile, it fails with OBJECT_RESET instead of CORRUPT. */
+  /**
+   * Runs a read of the history. If commits are discarded meanwhile, the read fails with OBJECT_RESET instead of
+   * CORRUPT.
+   */
   #readHistory<T>(operation: string, read: () => Promise<T>): Promise<T> {
     return this.#exclusively(async () => {
       if (this.#closed !== undefined) throw storageClosed(operation, 'OBJECT_RESET');

@@ -17,7 +17,7 @@ import type { UndonePages } from './undo.ts';
 
 /** The functions of the committed pages that a past state uses. */
 export interface PresentPages extends PageLayer {
-  /** @throws CORRUPT */
+  /** Reads a committed page. @throws CORRUPT */
   read(pageIndex: number, target: Uint8Array): void;
   /**
    * Passes each page to `use`, with bytes that are valid until it returns. The indexes are in order.

@@ -293,7 +293,10 @@ export class SealedSegments {
 // ---- The spans of segments that folded segments replace. A segment that was not folded is a span of its own.
 // Invariant: spans do not overlap, and a folded segment has the number of the last segment that it replaces.
 
-/** The segments from `first` to `last`. One state in `minutes` minutes is kept of them; if it is 0, all states are. */
+/**
+ * The segments from `first` to `last`. Thinning has kept one state for every `minutes` minutes of these segments; if
+ * `minutes` is 0, it has kept all states.
+ */
 export interface Span {
   readonly first: number;
   readonly last: number;

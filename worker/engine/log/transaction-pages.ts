@@ -319,7 +319,7 @@ export class TransactionPages {
     return page.bytes;
   }
 
-  /** Puts a page into memory that is not there yet. */
+  /** Puts a page that is not in memory yet into memory. */
   #putInMemory(pageIndex: number, bytes: Uint8Array): void {
     const page = this.#pages.get(pageIndex);
     const isDirect = page?.kind === 'direct';
@@ -486,7 +486,9 @@ export class TransactionPages {
     this.#main.setSum(pageIndex, page);
   }
 
-  /** Returns the space of a bulk load that was rolled back, at once, because the disk may be full. */
+  /**
+   * Frees the disk space of a bulk load that was rolled back. The space is freed at once, because the disk may be full.
+   */
   #giveBackSpace(): void {
     this.#wroteDirect = false;
     try {

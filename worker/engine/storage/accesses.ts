@@ -32,7 +32,7 @@ export class Accesses {
     this.#database = database;
   }
 
-  /** From now on, notes writes, and reports them after the flush that covers them. */
+  /** Begins to note writes, and reports them after the flush that covers them. */
   watch(onFlushed: (writes: WriteSet) => void): void {
     this.notes = new WriteNotes(onFlushed);
     this.#database.forgetTables();

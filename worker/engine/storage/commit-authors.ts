@@ -35,7 +35,7 @@ export class CommitAuthors {
     this.#environment = environment;
   }
 
-  /** What the running code may do to the storage. */
+  /** The policy of the running code, which says what the code may do to the storage. */
   get policy(): AccessPolicy {
     return this.#current.policy;
   }

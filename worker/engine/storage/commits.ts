@@ -13,7 +13,7 @@
 // Invariant: tickets settle in order, so waiting for the newest ticket means waiting for all before it. If somebody
 // waits for a ticket, its flush begins as soon as its writes are committed and no earlier flush is running.
 
-/** Whether replies wait for a write. */
+/** The options of a write that say whether replies wait for it. */
 export interface Confirmation {
   readonly confirmed: boolean;
 }

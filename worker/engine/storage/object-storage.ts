@@ -599,7 +599,9 @@ export class ObjectStorage {
     this.#metadata.invalidate();
   }
 
-  /** @throws the reason why the storage has ended, or the refusal of the policy */
+  /**
+   * Checks that the storage may be written. @throws the reason why the storage has ended, or the refusal of the policy
+   */
   #mustBeWritable({ refusal } = this.#authors.policy): void {
     this.#mustBeAlive();
     if (refusal !== null) throw refusal();

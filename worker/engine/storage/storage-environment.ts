@@ -14,7 +14,7 @@ import type { AccessPolicy } from './access-policy.ts';
 export interface CommitScope {
   /** The author of the commits; compared by identity. Undefined if the commits name no author. */
   readonly author: Annotation | undefined;
-  /** What the code may do to the storage. */
+  /** The policy of the code, which says what the code may do to the storage. */
   readonly policy: AccessPolicy;
   /** True after the first write. */
   hasWritten: boolean;

@@ -62,7 +62,10 @@ export class Transactions {
     return this.#state.kind !== 'explicit';
   }
 
-  /** @throws TRANSACTION_NESTING inside of transaction(), where the operation cannot run */
+  /**
+   * Checks that the operation runs outside of transaction(). @throws TRANSACTION_NESTING inside of transaction(), where
+   * the operation cannot run
+   */
   mustBeImplicit(operation: string): void {
     if (this.isImplicit) return;
     const message = `${operation}: not inside transaction(); call it before or after.`;

@@ -25,7 +25,10 @@ export interface SqliteExports {
   ): void;
   /** The callback is called before each change of a row; 0 removes it. */
   sqlite3_preupdate_hook(db: Pointer, callback: Pointer, arg: Pointer): Pointer;
-  /** Only inside the callback of `sqlite3_preupdate_hook`: the value of a column before or after the change. */
+  /**
+   * Gives the value of a column before or after the change. Call it only inside the callback of
+   * `sqlite3_preupdate_hook`.
+   */
   sqlite3_preupdate_old(db: Pointer, column: number, value: Pointer): number;
   sqlite3_preupdate_new(db: Pointer, column: number, value: Pointer): number;
   sqlite3_status(counter: number, current: Pointer, highest: Pointer, reset: number): number;
