@@ -1,14 +1,14 @@
-// When alarms run: one timer per object, retries with a growing delay, never two runs at once.
+// Decides when alarms run: one timer per object, retries with a growing delay, never two runs of an object's alarm at
+// once.
 //
-// Retries are workerd's: after 2, 4, 8, 16, 32 and 64 s plus up to a quarter, then the alarm is given
-// up. A failure that is not the handler's fault does not count: it is retried without end, with delays of
-// up to 17 minutes.
+// Retries are workerd's: after 2, 4, 8, 16, 32 and 64 s plus up to a quarter; then the alarm is abandoned. A failure
+// that is not the handler's fault does not count: the run is retried without end, with delays of up to 17 minutes.
 //
-// Invariant: a first run never starts before its scheduled time by the wall clock; retries count monotonic time
-// from the failure, so a clock that is set neither hastens nor delays them. Times are not asserted, because the wall clock may
-// be set back after a run was due.
+// Invariant: a first run never starts before its scheduled time by the wall clock. Retries count monotonic time from
+// the failure, so setting the wall clock neither hastens nor delays them. Times are not asserted, because the wall
+// clock may be set back after a run was due.
 //
-// Knows only names and times; the run itself, and the stored alarm, belong to the caller.
+// Knows only names and times; the caller runs the alarm and stores it.
 
 import { assert } from '../../../src/shared/contract/invariant.ts';
 import {
@@ -99,7 +99,8 @@ export class AlarmScheduler {
   }
 
   /**
-   * Plans to look at the object at this time. If an alarm of the object is already known, that alarm stays as it is.
+   * Plans to open the object at this time, to read its alarm. If an alarm of the object is already known, that alarm
+   * stays as it is.
    */
   found(name: string, timeMs: number): void {
     if (!this.#alarms.has(name)) this.set(name, timeMs);
@@ -118,8 +119,8 @@ export class AlarmScheduler {
   }
 
   /**
-   * Called when the known alarm of the object may be wrong: plans to look at the object now. A run or retry that is
-   * under way looks at the object anyway.
+   * Called when the known alarm of the object may be wrong: plans to open the object now, to read its alarm. A run or
+   * retry that is under way reads the alarm anyway.
    */
   doubt(name: string): void {
     const state = this.#alarms.get(name);

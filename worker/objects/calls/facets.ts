@@ -1,9 +1,9 @@
-// The facets of one instance, its parent: objects inside it, with storage of their own, that it alone
-// calls. A facet starts with the first call of one of its stubs, as the stub's callback says.
+// The facets of one instance, their parent: objects inside the parent, with storage of their own, that only the parent
+// calls. A facet starts with the first call of one of its stubs; the stub's callback describes the facet.
 //
-// Invariant: a facet keeps its parent in memory and ends with it. A start that failed stays failed until
-// the parent aborts or deletes the facet. The parent's answers wait for deletions and copies.
-// No assertion keeps this: ends of both are events of two instances, which come in any order.
+// Invariant: a facet keeps its parent in memory and ends with its parent. A start that failed stays failed until the
+// parent aborts or deletes the facet. The parent's answers wait for deletions and copies of facets.
+// No assertion keeps this: the ends of both are events of two instances, which come in any order.
 
 import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
 import { PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';

@@ -1,9 +1,9 @@
-// The live reads of pages, and of code outside the objects. A page asks for the next result, and gets the
-// latest one as soon as it differs from the one it has.
+// The live reads of pages, and of code outside the objects. A page requests the next result, and receives the latest
+// result as soon as that differs from the one that the page has.
 //
-// Invariant: an object stays in memory while a page has a live read of it. When its instance ends, every live read of
-// it answers once more, with the reason, and is gone; a page that goes away leaves nothing behind.
-// No assertion keeps this: a page may go away at any moment; a follower that is left over shows in the count of reads
+// Invariant: an object stays in memory while a page has a live read of it. When the object's instance ends, every live
+// read of the object answers once more, with the reason, and is removed. A page that closes leaves nothing behind.
+// No assertion keeps this: a page may close at any moment; a follower that is left over shows in the count of reads
 // (LiveReads.size).
 
 import { callEntry, parametersIn } from '../../../src/shared/calls/stubs/invoke.ts';

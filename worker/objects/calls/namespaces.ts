@@ -1,6 +1,7 @@
-// The namespaces and entry points for code in the worker: one `env` and one `ctx.exports` for all of it, as on workerd;
-// in a browser, which does not follow code across each await, an object has its own. A stub belongs to the object whose
-// code uses it: its calls wait until that object's writes are durable, and answers arrive through its input gate.
+// The namespaces and entry points for code in the worker: one `env` and one `ctx.exports` for all code, as on workerd.
+// In a browser, which does not follow code across each await, each object has an `env` and a `ctx.exports` of its own.
+// A stub belongs to the object whose code uses it: calls of the stub wait until that object's writes are durable, and
+// answers arrive through the input gate of that object.
 
 import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import { type Carry, PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';

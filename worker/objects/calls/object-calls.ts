@@ -78,7 +78,7 @@ export interface Recipient {
 
 /** Finds the entry points of a host by their addresses. */
 export interface EntryReceivers {
-  /** @throws UNKNOWN_CLASS */
+  /** Finds an entry point. @throws UNKNOWN_CLASS */
   receiver(address: EntryAddress): Receiver;
 }
 

@@ -1,11 +1,11 @@
-// A host's facts about its objects without opening them: which exist, and when to look at each because
-// of its alarm.
+// A host's index of its objects, which needs no object to be open: which objects exist, and when to open each of them
+// because of its alarm.
 //
-// Invariant: an entry's `wakeMs` is never later than the alarm stored in the object's own database.
-// While the object has an instance it is 0, so that after a crash the next host looks at the object; after a
-// clean end it is the alarm, or null. So only objects that a crash left behind are opened just to look.
-// The host asserts that an object at rest has no instance. The alarm itself is in files that the catalog does not read.
-// The catalog is an index: if it is lost, it is rebuilt from the objects' folders.
+// Invariant: an entry's `wakeMs` is never later than the alarm stored in the object's own database. While the object
+// has an instance, `wakeMs` is 0, so that after a crash the next host opens the object. After a clean end, `wakeMs` is
+// the time of the alarm, or null. So only objects that a crash left behind are opened just to read their alarm. The
+// host asserts that an object at rest has no instance. The alarm itself is in files that the catalog does not read. If
+// the catalog is lost, it is rebuilt from the objects' folders.
 
 export interface CatalogEntry {
   /** The key of the object's address. */
@@ -14,7 +14,7 @@ export interface CatalogEntry {
   readonly id: string;
   /** The name from which the object's id was made; absent until the object has been used by that name. */
   readonly name?: string;
-  /** The time at which to look at the object, in milliseconds; null if never. */
+  /** The time at which a host opens the object because of its alarm, in milliseconds; null if never. */
   readonly wakeMs: number | null;
   /** True once a commit of the object was durable, so that the object has files. */
   readonly isStored?: true;
@@ -49,7 +49,7 @@ export interface ObjectCatalog {
   remove(key: string): Promise<void>;
   /** Lists the objects of a class, in order of their keys: those after `part.after`, at most `part.limit`. */
   list(className: string, part?: CatalogPart): Promise<CatalogEntry[]>;
-  /** Lists the objects that a host must look at some time, in order of that time. */
+  /** Lists the objects that a host must open some time because of their alarms, in order of that time. */
   wakes(): Promise<CatalogEntry[]>;
   /** True when nothing was ever added, or all entries were lost. */
   isEmpty(): Promise<boolean>;

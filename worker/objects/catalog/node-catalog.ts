@@ -35,7 +35,10 @@ export class NodeCatalog extends MemoryCatalog {
   #descriptor: number | undefined;
   #lines = 0;
 
-  /** @throws IO, FORMAT_TOO_NEW, PATH_CONFLICT, NOT_WRITABLE; DISK_FULL only if there is no file yet */
+  /**
+   * Opens the catalog in this file, or creates the file. @throws IO, FORMAT_TOO_NEW, PATH_CONFLICT, NOT_WRITABLE;
+   * DISK_FULL only if there is no file yet
+   */
   constructor(path: string) {
     super();
     this.#path = path;

@@ -1,13 +1,13 @@
-// The time of a host: the system's, until somebody takes control of it.
+// The time of a host: the system's time, until a caller takes control of it.
 //
-// The system has two readings. Delays (timers of object code, retries, idle time) follow the monotonic one; dates
-// (alarms, `Date`, and the time of a commit) follow the wall clock, which may be set forward and back. Under
-// control, both are one: time stands still; it moves on request, and runs due tasks on the way, each at its own
-// time. Limits on code that never ends run in real time: while time stands still they would never be reached.
+// The system has two clocks. Delays (timers of object code, retries, idle time) follow the monotonic clock; dates
+// (alarms, `Date`, and the time of a commit) follow the wall clock, which may be set forward and back. Under control,
+// both clocks are one: time stands still; it advances on request, and runs due tasks on the way, each at its own time.
+// Limits on code that never ends run in real time, because they would never be reached while time stands still.
 //
-// Invariant: nothing runs before its time by this clock; nothing that waits is lost when control is
-// taken or given back; each thing runs in a turn of its own. The queue asserts that nothing waits twice; a time is not
-// asserted, because the system's clock may be set between the look at it and the start.
+// Invariant: no task runs before its time by this clock; no waiting task is lost when control is taken or given back;
+// each task runs in a turn of its own. The queue asserts that no timer waits twice; a time is not asserted, because the
+// system's clock may be set between the check and the start.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import {

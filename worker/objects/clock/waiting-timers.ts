@@ -1,7 +1,7 @@
-// All that waits on one clock: delays, which end by a monotonic reading, and dates, which come by the wall clock.
+// The timers that wait on one clock: delays, which end by the monotonic clock, and dates, which come by the wall clock.
 //
-// Invariant: the first to run is the one whose time comes first by its own reading; timers of equal time run in
-// the order in which they were set.
+// Invariant: the first timer to run is the one whose time comes first by its own clock; timers of equal time run in the
+// order in which they were set.
 
 import { assert } from '../../../src/shared/contract/invariant.ts';
 

@@ -1,9 +1,9 @@
-// The entry points of a host: code beside the objects. Each event has an I/O context of its own, in which its class
-// is constructed, so events of one entry point run side by side and have nothing in common but the module.
+// The entry points of a host: code beside the objects. Each event has an I/O context of its own, in which its class is
+// constructed, so events of one entry point run side by side and have nothing in common but the module.
 //
-// Invariant: a context ends when its event was answered and nothing that it waits for goes on: `waitUntil`, an open
+// Invariant: a context ends when its event was answered and no work that it waits for continues: `waitUntil`, an open
 // socket or stream, a function or target that somebody else holds. A timer does not count, as on workerd.
-// No assertion keeps this: the end is the same count that would be compared.
+// No assertion keeps this: it would compare the count that ends the context with the same count.
 
 import { runOutside } from '../../../src/shared/calls/io/current-context.ts';
 import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';

@@ -17,7 +17,7 @@ import { type EventOwner, ExecutionContext } from './execution-context.ts';
 import { BatchDecisions, MessageBatch, ScheduledController } from './handler-events.ts';
 import type { EntryClass } from './workers.ts';
 
-/** Given to the code of an event. */
+/** The values that the code of an event receives. */
 export interface Given {
   readonly env: object;
   readonly exports: object;
@@ -35,7 +35,7 @@ export class Invocation implements Recipient, EventOwner {
   readonly #work: Promise<boolean>[] = [];
   #passesThrough = false;
 
-  /** @throws the error of the constructor */
+  /** Constructs the object that answers the event. @throws the error of the constructor */
   constructor(name: string, entry: EntryClass, context: InstanceContext, given: Given) {
     this.address = { className: name };
     this.context = context;

@@ -265,7 +265,7 @@ function functionsOf(handler: object): Map<string, object> {
   return functions;
 }
 
-/** Makes the error in workerd's words. */
+/** Makes the error of a handler that is called with a wrong number of arguments, in workerd's words. */
 function wrongCount(name: string): Error {
   return new TypeError(
     `Attempted to call RPC function "${name}" with the wrong number of arguments. When calling a ` +

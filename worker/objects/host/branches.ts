@@ -413,7 +413,7 @@ export class Branches {
     return way === null ? undefined : this.#temporary.get(addressKey(way.origin))?.get(way.id);
   }
 
-  /** @throws BRANCH_ENDED */
+  /** Returns the branch of an address. @throws BRANCH_ENDED */
   #mustFind(address: ObjectAddress, { storage }: ObjectInstance): Temporary | KeptBranch {
     const temporary = this.#find(address);
     if (temporary !== undefined) return temporary;

@@ -1,8 +1,8 @@
-// A host's notes in its catalog as its objects open, rest and leave.
+// Notes in a host's catalog that objects open, rest and leave.
 //
-// Invariant: a full disk never keeps an object that the catalog knows from being opened, closed or deleted. While it
-// could not be noted that the object is live, its alarm may not change, so that the entry is never later than the alarm.
-// No assertion keeps this: a full disk is no defect; DISK_FULL refuses the alarm.
+// Invariant: a full disk never keeps an object that the catalog knows from being opened, closed or deleted. If the
+// catalog could not note that the object is live, the object's alarm may not change, so that the entry is never later
+// than the alarm. No assertion keeps this: a full disk is no defect; DISK_FULL refuses the alarm.
 //
 // Does not know instances and files.
 

@@ -1,9 +1,9 @@
-// News of a host, for pages and for code beside the objects.
+// Declares the notices of a host, for pages and for code beside the objects.
 
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import type { Space } from '../../engine/file/space-watch.ts';
 
-/** News of a host for its listeners: pages, and code beside the objects. */
+/** A notice of a host for its listeners: pages, and code beside the objects. */
 export type HostNotice =
   /** Fewer free bytes than `limits.lowSpaceBytes` are left. */
   | { readonly type: 'storagelow'; readonly space: Space }

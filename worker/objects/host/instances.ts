@@ -250,7 +250,7 @@ export class Instances {
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
-  /** @throws CONNECTION_CLOSED after the end of the host */
+  /** Checks that the host has not ended. @throws CONNECTION_CLOSED after the end of the host */
   checkOpen(): void {
     if (this.#closed !== undefined) throw this.#closed;
   }

@@ -1,9 +1,9 @@
-// The alarms of a host's objects: how one is found, run, and given up.
+// Finds, runs and abandons the alarms of a host's objects.
 //
-// The truth is in each object's own database. Invariant: a time known here is never later than the truth. It
-// comes from the catalog when the host starts, and from the object whenever it is opened, and while it is
-// live. An object that ends with a restore before it is opened again, to see which alarm that brings.
-// No assertion keeps this: the truth is in files that are closed; the simulation of alarms compares both.
+// The time of an alarm is stored in each object's own database. Invariant: a time known here is never later than the
+// stored time. It comes from the catalog when the host starts, and from the object whenever that is opened, and while
+// it is live. An object that ends with a pending restore is opened again, to read the alarm of the restored state.
+// No assertion keeps this: the stored times are in files that are closed; the simulation of alarms compares both.
 
 import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import {

@@ -341,7 +341,7 @@ export class ObjectHost {
       const result = await fill()
         .catch(ifUnreadable(fill))
         .catch(ifUnreadable(() => this.#removeDamaged(address).then(fill)));
-      if ('notBegun' in result) throw result.notBegun; // For example, the error of a constructor.
+      if ('notBegun' in result) throw result.notBegun; // The error may be that of a constructor, for example.
       return result.undo;
     } finally {
       opened.close();
@@ -591,9 +591,9 @@ export class ObjectHost {
 const NO_EVENTS = { beforeWrite() {}, onCritical() {} };
 
 /**
- * How calls of code that belongs to no object, in the thread of its host, enter and leave. Where the
- * running task is known only by its turn, outside code must not share a turn with one: its calls begin
- * and end in turns of their own. `nextTurn` begins a turn that belongs to no object.
+ * Makes the functions by which calls of code that belongs to no object, in the thread of its host, begin and end. If
+ * the platform knows the running task only by its turn, outside code must not share a turn with a task, so its calls
+ * begin and end in turns of their own. `nextTurn` begins a turn that belongs to no object.
  */
 function outsideIo({ nextTurn }: HostEnvironment, resets: Resets): PartyIo {
   if (isTaskExact) return FREE;

@@ -21,7 +21,7 @@ export interface StateOwner {
   readonly id: DurableObjectId;
   readonly publicStorage: DurableObjectStorage;
   readonly bindings: Pick<InstanceBindings, 'exports' | 'facets' | 'props'>;
-  /** @throws for an object without a class */
+  /** The sockets of the object. @throws for an object without a class */
   readonly sockets: InstanceSockets;
   blockConcurrency<T>(callback: () => T | PromiseLike<T>): Promise<T>;
   keepAlive(work: Promise<unknown>): void;

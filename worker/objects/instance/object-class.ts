@@ -67,7 +67,7 @@ export class ClassRegistry {
   readonly facetClasses: ReadonlyMap<string, HostedClass>;
   readonly #classes: ReadonlyMap<string, ObjectClass>;
 
-  /** @throws CLASS_INVALID */
+  /** Checks the classes and their options. @throws CLASS_INVALID */
   constructor(table: ClassTable = {}, options: ClassTableOptions = {}) {
     this.#classes = classesOf(table, options);
     this.facetClasses = facetClassesOf(this.#classes, options);
@@ -106,7 +106,7 @@ export class ClassRegistry {
     return this.#classes.get(name);
   }
 
-  /** @throws UNKNOWN_CLASS */
+  /** Returns the class of this name. @throws UNKNOWN_CLASS */
   get(name: string): ObjectClass {
     const found = this.#classes.get(name);
     if (found === undefined) {

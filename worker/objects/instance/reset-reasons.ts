@@ -1,4 +1,4 @@
-// Why instances are reset, or cannot be made, as errors.
+// Makes the errors that say why an instance was reset, or could not be made.
 
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../../src/shared/contract/limits.ts';

@@ -24,7 +24,7 @@ export class UnhostedClasses extends ClassRegistry {
     return isClassName(name) ? this.#unhostedClass(name) : undefined;
   }
 
-  /** @throws UNKNOWN_CLASS */
+  /** Returns the class of this name. @throws UNKNOWN_CLASS */
   override get(name: string): ObjectClass {
     const found = this.find(name);
     if (found !== undefined) return found;

@@ -34,7 +34,7 @@ export class UserObject {
     this.#class = objectClass;
   }
 
-  /** @throws the error of the user's constructor */
+  /** Constructs the user's object. @throws the error of the user's constructor */
   construct(ctx: DurableObjectState, bindings: InstanceBindings): void {
     this.#state = { kind: 'constructing', bindings };
     try {
@@ -87,7 +87,7 @@ export interface Handlers extends SocketHandlers {
 
 const HANDLERS = ['fetch', 'alarm', 'webSocketMessage', 'webSocketClose'] as const;
 
-/** @throws the error of a getter */
+/** Reads the handlers of an object. @throws the error of a getter */
 function handlersOf(object: object): Handlers {
   const handlers: Record<string, (...parameters: never[]) => unknown> = {};
   for (const name of HANDLERS) {

@@ -1,18 +1,18 @@
-// Which calls their callers have cancelled. A worker between two tasks learns it by a message; a busy one
-// looks whether the call's flag still exists.
+// Tracks which calls were cancelled by their callers. A worker that is between two tasks learns of a cancellation by a
+// message; a busy worker checks whether the call's flag still exists.
 //
-// Invariant: a flag is looked at only where that is worth a few milliseconds: in a statement that runs for
-// long, and before a call that was made some time ago, whose caller may have cancelled it while the worker
-// was busy. No assertion keeps this: whether a look is worth its time is no question of true or false.
+// Invariant: a flag is checked only where the check is worth a few milliseconds: in a statement that runs for long, and
+// before a call that was made some time ago, whose caller may have cancelled it while the worker was busy. No assertion
+// keeps this: whether a check is worth its time is not a question of true or false.
 //
-// Does not know how a flag is looked at, nor how a call is stopped.
+// Does not know how a flag is checked, nor how a call is stopped.
 
 import type { CallFlag } from '../../../src/shared/contract/call-flag.ts';
 import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 
-/** Whether the caller still wants a call. */
+/** Tells whether the caller still wants the result of a call. */
 export interface Cancellation {
-  /** True once the call was cancelled. The look may take a few milliseconds. */
+  /** True once the call was cancelled. Finding out may take a few milliseconds. */
   isCancelled(): boolean;
   /** Called before the call begins. @throws CANCELLED */
   check(): void;
@@ -28,8 +28,8 @@ export interface CancellationEnvironment {
 }
 
 /**
- * How long a look at a flag is valid: a look takes some milliseconds, and in a worker that is not busy a
- * message comes sooner.
+ * How long the result of a check of a flag is valid. A check takes some milliseconds, and in a worker that is not busy
+ * a message comes sooner.
  */
 const LOOK_MS = 100;
 

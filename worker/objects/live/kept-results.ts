@@ -1,14 +1,14 @@
-// Which results of live reads a worker keeps for the next visit of pages, and when it writes them: the last one of each
-// read, a while after it was published, all that are due in one transaction.
+// Decides which results of live reads a worker stores for the next visit of pages, and when: the last result of each
+// read, some time after it was published. Results that are due together are stored in one transaction.
 //
-// Invariant: a result is kept only after everything it shows is durable, and never once its object was deleted,
-// emptied or replaced after it was read: each of these begins a new era of the object, drops everything that was kept of it,
-// and is answered after that. One worker of a directory writes, so a result is never replaced by an older one.
-// No assertion keeps this: whether a result is durable and current was decided before it came here, and its era is
-// compared.
+// Invariant: a result is stored only after everything it shows is durable, and never if its object was deleted, emptied
+// or replaced after the read. Each of these changes begins a new era of the object, deletes the stored results of the
+// object, and is answered after that. One worker of a directory writes, so a result is never replaced by an older one.
+// No assertion keeps this: whether a result is durable and current was decided before it is passed to this code, and
+// its era is compared.
 //
-// Does not know where results are kept, and nothing waits for that but the end of an era. A failure is told, and
-// changes nothing else.
+// Does not know where results are stored, and only the end of an era waits for that. A failure is reported, and changes
+// nothing else.
 
 import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import {

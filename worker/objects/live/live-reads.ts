@@ -1,12 +1,12 @@
-// The live reads of one instance: which are due after a flush, and their new results.
+// The live reads of one instance: which of them are due after a flush, and their new results.
 //
-// Reads that a flushed commit concerns run again: reads of the storage together, as one event of the object,
-// then each method as a critical section, so that everything read meanwhile is its own. A result leaves only
-// if it differs from the last one, and when all it shows is durable.
+// If a flushed commit concerns a read, the read runs again: all reads of the storage together, as one event of the
+// object, then each method as a critical section, so that everything read during the section was read by that method. A
+// result is sent only if it differs from the last one, and when everything it shows is durable.
 //
-// Invariant: a change that is durable is either in the last result, or the read is due. A read that failed is
-// due after every commit, because its reads are not known. No assertion keeps this: that would take running every read
-// again, as a test does after each commit (live-joins.test.ts).
+// Invariant: a change that is durable is either in the last result, or the read is due. A read that failed is due after
+// every commit, because the keys and tables that it reads are not known. No assertion keeps this: it would have to run
+// every read again, as a test does after each commit (live-joins.test.ts).
 //
 // Does not know who listens: pages, or the object's own code.
 

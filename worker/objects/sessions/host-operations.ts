@@ -1,4 +1,5 @@
-// How each operation by the host is performed: it ends the instance of the object, or needs another object's.
+// Performs the operations by the host, each of which ends the instance of the object, or needs another object's
+// instance.
 //
 // Invariant: no transaction of the page is open, so that the operation does not wait for itself. PageSessions refuses
 // the call with a typed error, because a page can make it.

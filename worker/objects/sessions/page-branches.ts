@@ -1,8 +1,9 @@
 // The branches that one session of a page has forked.
 //
-// Invariant: when the session closes, a branch that it has made, and that no session has opened, ends. Once opened, a
-// branch belongs to the sessions that have it open, and is forgotten here when the next one is made.
-// The host asserts that each use ends once.
+// Invariant: when the session closes, each branch ends that the session has forked and that no session has opened. Once
+// opened, a branch belongs to the sessions that have it open, and is removed from this list when the next branch is
+// forked.
+// The host asserts that each use of a branch ends once.
 
 import { branchAddress, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 import type { StateName } from '../../../src/shared/contract/state-name.ts';
@@ -27,7 +28,7 @@ export class PageBranches {
     this.#branches = branches;
   }
 
-  /** @throws as `Branches.fork` */
+  /** Forks the object. @throws as `Branches.fork` */
   async fork(instance: ObjectInstance, call: CallOf<'fork'>): Promise<BranchFacts> {
     const { bookmark, timeMs, name, isKept, sends } = call;
     const request = { at: bookmark ?? timeMs, name, isKept, sends };
@@ -43,7 +44,7 @@ export class PageBranches {
     return this.#branches.list(instance).map((branch) => factsOf(branch, true));
   }
 
-  /** @throws DISK_FULL, IO */
+  /** Deletes a kept branch of the object. @throws DISK_FULL, IO */
   delete(instance: ObjectInstance, name: string): Promise<boolean> {
     return this.#branches.delete(instance, name);
   }

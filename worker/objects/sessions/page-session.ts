@@ -1,13 +1,12 @@
-// One session of a page: a handle that a page holds on an object, with the calls made through it.
+// One session of a page: a handle that a page holds on an object, with the calls made through the handle.
 //
 // A batch of calls is one event of the object. A session outlives resets of its object; its cursors and its open
-// transaction do not. It has one transaction at a time. Its calls join that transaction, and calls of others wait for its
-// end.
+// transaction do not. A session has one transaction at a time. The session's calls join that transaction, and calls of
+// other sessions wait for its end.
 //
-// Invariant: a closed session holds nothing. Calls that it sent before still run, because their writes
-// may be on their way to the disk anyway, but open neither a transaction nor a cursor. After the page has given
-// up, those that have not begun do not run. No assertion keeps this: pages end at any moment, so late calls are no
-// defect.
+// Invariant: a closed session holds nothing. Calls that were sent before it closed still run, because their writes may
+// be on their way to the disk anyway, but open neither a transaction nor a cursor. After the page has given up, calls
+// that have not begun do not run. No assertion keeps this: pages end at any moment, so late calls are no defect.
 //
 // Does not know which instance of the object runs a batch (page-sessions.ts).
 

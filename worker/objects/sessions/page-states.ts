@@ -34,7 +34,7 @@ export class PageStates<State extends Closable> {
     return id;
   }
 
-  /** @throws MOMENT_CLOSED */
+  /** Returns the open state of this id. @throws MOMENT_CLOSED */
   get(id: number): State {
     const state = this.#open.get(id);
     if (state !== undefined && !state.isClosed) return state;
