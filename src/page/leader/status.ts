@@ -1,12 +1,12 @@
-// The state of one handle or connection as its user sees it: that of the connection to the worker that leads,
-// the writes made through it, and whether the browser keeps the site's data when it needs space.
+// The state of one handle or connection as its user sees it: the state of the connection to the worker that leads, the
+// writes made through the handle, and whether the browser keeps the site's data when it needs space.
 //
-// PageStanding is the same for all handles of a directory, and so is Persistence; Status is one handle's.
+// All handles of a directory share one PageStanding and one Persistence; each handle has its own Status.
 //
-// Invariant: listeners hear of every change, at most once a turn, and read the latest state. A closed handle
-// keeps no reference to the page's other state. A page asks for persistence at most once, after its first write is
-// durable, and nothing waits for the answer: Firefox asks its user, who may never answer. No assertion keeps this: each
-// is one flag that the code sets where it looks at it.
+// Invariant: listeners hear of every change, at most once a turn, and read the latest state. A closed handle keeps no
+// reference to the page's other state. A page asks for persistence at most once, after its first write is durable, and
+// nothing waits for the answer: Firefox asks its user, who may never answer. No assertion keeps this: each of these is
+// one flag, which the code sets where it reads it.
 //
 // Does not know how a leader is found.
 

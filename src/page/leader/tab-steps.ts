@@ -1,17 +1,18 @@
-// The transitions of a page's side of the election. Pure: an event in, the next state and the effects out.
+// The transitions of a page's side of the election. They are pure: an event goes in, the next state and the effects
+// come out.
 //
-// The page starts its own worker, which queues to lead, and asks the other workers which of them leads. Its own
-// worker hears the answer too, and judges it: it may have to take over from a leader of an older deployment,
-// whose code this page never calls. When the worker that leads dies or steps down, the connection fails; the
-// page then searches for the worker that leads next, which may be the page's own. A page that follows its own
-// deployment may end its worker meanwhile (reserve.ts).
+// The page starts its own worker, which queues to lead, and asks the other workers which of them leads. Its own worker
+// hears the answer too, and checks the leader: it may have to take over from a leader of an older deployment, whose
+// code this page never calls. When the worker that leads dies or steps down, the connection fails; the page then
+// searches for the worker that leads next, which may be the page's own. A page that follows its own deployment may end
+// its worker meanwhile (reserve.ts).
 //
-// The caller performs the effects of an event in order, before the next event. A connection that has failed is marked in
-// the state before the next event (`withoutConnection`).
+// The caller performs the effects of an event in order, before the next event. A connection that has failed is marked
+// in the state before the next event (`withoutConnection`).
 //
 // Invariants:
-//   there is one connection at a time, and one search at a time, which ends by itself
-//   a page of whose workers none leads, waits or loads searches for a leader, follows one, or has told why it does not
+// there is one connection at a time, and one search at a time, which ends by itself;
+// if no worker of a page leads, waits or loads, the page searches for a leader, follows one, or has reported why not.
 // The first is asserted; the second is about what other threads do next, and the model walks it.
 //
 // Does not know locks, channels, workers, nor the time. packages/testing/election walks its states.

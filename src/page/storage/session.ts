@@ -1,14 +1,13 @@
 // One opened handle, independent of which worker leads, and the methods that make its calls. Calls of one turn are sent
 // together, in order, and every call settles.
 //
-// When the worker dies, the session is opened again at the next one. Reads that had been sent are sent
-// again, for half a minute at most. Writes reject with CONNECTION_CLOSED, because they may have taken effect, unless it
-// is known that they have not (WORKER_BUSY); so do calls of a transaction, which ended with its worker. A transaction
-// that the worker had not opened yet begins
-// again, with its calls, of which none was answered.
+// When the worker dies, the session is opened again at the next worker. Reads that had been sent are sent again, for
+// half a minute at most. Writes reject with CONNECTION_CLOSED, because they may have taken effect, unless it is known
+// that they have not (WORKER_BUSY). Calls of a transaction reject too, because the transaction ended with its worker. A
+// transaction that the worker had not opened yet begins again, with its calls, none of which was answered.
 //
-// close() refuses later calls and undoes the open transaction. Earlier calls are sent and answered, as without it;
-// then the session ends at the worker.
+// close() refuses later calls and undoes the open transaction. Earlier calls are sent and answered as usual; then the
+// session ends at the worker.
 
 import { untilAborted } from '../../shared/calls/stubs/with-signal.ts';
 import { eachOf } from '../../shared/contract/arguments.ts';
