@@ -1,15 +1,16 @@
-// The input gate of one object: which of its events may run now.
+// The input gate of one object decides which of the object's events may run now.
 //
-// An event is a task: a call, a fired timer, the continuation of I/O. Each runs in a turn of the event
-// loop of its own, and its microtasks run with it; only the end of a section goes on in the turn of its last task. While a critical section is open (a transaction, or
-// blockConcurrencyWhile) only its own tasks run; all others wait, in order. A task that began in a
-// section belongs to it; after the section has ended, to the one around it.
+// An event is a task: a call, a fired timer, the continuation of I/O. Each task runs in a turn of the event loop of its
+// own, and its microtasks run with it; only the end of a section runs in the turn of the section's last task. While a
+// critical section is open (a transaction, or blockConcurrencyWhile), only its own tasks run; all others wait, in
+// order. A task that began in a section belongs to that section; after the section has ended, to the section around it.
 //
 // Invariants:
 //   a task runs only when the section it belongs to is `#active`, the innermost open one
-//   a task has its turn for itself, from before it runs: no other shares its microtasks, nor runs inside of it
+//   a task has its turn for itself, from before it runs: no other task shares its microtasks, nor runs inside of it
 //   `#current` is the section of the task that runs or ran last: what that task starts belongs to it
-// Code cannot see which microtasks are whose, so shared ones are found by the simulation of classes. The rest is asserted.
+// Code cannot see to which task a microtask belongs, so shared microtasks are found by the simulation of classes. The
+// other invariants are asserted.
 //
 // Knows nothing of storage. An event that a browser API delivers past this gate (to a raw listener)
 // belongs to the section of the last task; docs/compatibility.md says so.
