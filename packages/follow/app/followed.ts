@@ -13,9 +13,9 @@ import {
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import type { FollowAnswers, FollowAsk, WireAddress } from '@ctx-storage/core/wire';
 
-/** After this many workers in a row were lost as soon as they were asked, the connection itself counts as closed. */
+/** After this many workers in a row were lost within `QUICK_LOSS_MS`, the connection itself counts as closed. */
 const QUICK_LOSSES_MAX = 10;
-/** A worker that was lost sooner than this after the question counts as lost at once. */
+/** A worker that is lost within this time after a question counts as lost at once. */
 const QUICK_LOSS_MS = 1000;
 /** The pause before the state is asked for again after an error. It doubles with each error, up to `PAUSE_MS_MAX`. */
 const PAUSE_MS = 1000;
@@ -28,11 +28,11 @@ export type {
 } from '@ctx-storage/core/contract';
 
 /**
- * Returns the server's answer to a call of an object that follows another one, or the call's own result if it has changed
- * nothing. Waits for the server, even while the worker is reloaded.
+ * Returns the server's answer to a call of an object that follows another one, or the call's own result if the call has
+ * changed nothing. Waits for the server, even while the worker is reloaded.
  *
- * @throws the error of the method on the server; CALL_INTERRUPTED, CALL_ABANDONED; FOLLOW_STOPPED; OUTCOME_LOST if the worker
- *   was replaced before the answer was read; INVALID_ARGUMENT for anything but such a call
+ * @throws the error of the method on the server; CALL_INTERRUPTED, CALL_ABANDONED; FOLLOW_STOPPED; OUTCOME_LOST if the
+ * worker was replaced before the answer was read; INVALID_ARGUMENT for a promise that is not such a call
  */
 export async function settled<T>(call: Promise<T>): Promise<Awaited<T>> {
   const note = noteOf(call);
@@ -56,8 +56,8 @@ export async function settled<T>(call: Promise<T>): Promise<Awaited<T>> {
 }
 
 /**
- * Returns the state of the object that a stub calls. All stubs of the object share it. It fires `change`, for example for
- * a badge that shows the connection.
+ * Returns the state of the object that a stub calls. All stubs of the object share the state, which fires `change`, for
+ * example for a badge that shows the connection.
  *
  * @throws INVALID_ARGUMENT for the stub of an object that follows nothing, and for any other value
  */
@@ -72,7 +72,7 @@ export function followed(stub: object): FollowedStatus {
   return statusOf(found, found.ask);
 }
 
-/** The statuses of each connection, by object, so that a component that asks at each render gets the same one. */
+/** The statuses of each connection, by object, so that a component that asks at each render gets the same status. */
 const statusesOf = new WeakMap<AskFollowed, Map<string, Status>>();
 
 function statusOf({ address }: FollowedStub, ask: AskFollowed): Status {

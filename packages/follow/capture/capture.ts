@@ -6,13 +6,13 @@
 //   a note is rolled back with its change
 //   every change has a note; the class cannot create tables whose changes would have none (FOLLOW_UNSUPPORTED)
 //   a note without a change is harmless, because the present content is sent
-//   no row of this file's tables ends an instance, and none makes a copy differ; all that it may cause is a snapshot
-// It is asserted that positions only go forward, and that notes that are asked for exist. Which changes a class makes,
-// SQLite's triggers see.
+//   no row of this file's tables ends an instance or makes a copy differ; the most that a row may cause is a snapshot
+// Assertions check that positions only go forward, and that requested notes exist. SQLite's triggers find the changes
+// that a class makes.
 //
 // Rows that this file cannot have written come from statements of the class, or from outside. If a table is gone, or the notes
-// have numbers that cannot be continued, a new history begins, of which no follower has a position. A life that is no
-// number is none. read-changes.ts decides about notes of an unknown kind, or of keys that no row can have.
+// have numbers that cannot be continued, a new history begins, of which no follower has a position. A life that is not
+// a number is ignored. read-changes.ts decides about notes of an unknown kind, or of keys that no row can have.
 //
 // This file does not know followers, nor when changes are sent.
 
@@ -32,7 +32,9 @@ import { triggersOf } from './triggers.ts';
 /** At most this many notes are kept (our choice). A follower that is further behind gets a snapshot. */
 export const NOTES_MAX = 200_000;
 
-/** The tables, the view and the trigger of this file, with their texts in sqlite_master. The last one is created last. */
+/**
+ * The tables, the view and the trigger of this file, with their texts in sqlite_master. The last entry is created last.
+ */
 const OWN_OBJECTS: ReadonlyMap<string, string> = new Map([
   // t is the name of a row's table, NULL for a key of the key-value storage, or one of NOTE_KIND. k to k3 are the row's key.
   ['_follow_note', 'CREATE TABLE _follow_note (id INTEGER PRIMARY KEY, t, k, k1, k2, k3)'],
@@ -70,8 +72,9 @@ const TRIGGER_NAME = /^_follow_(i|d|u|m|bi|bu)_/;
 interface OwnTriggers {
   readonly names: readonly string[];
   /**
-   * True if no trigger of the class is newer. SQLite runs the newest trigger first (sqlite/src/trigger.c), and one that ends
-   * by RAISE(IGNORE), or by an error in a statement OR FAIL, skips the older triggers, though the row is written.
+   * True if no trigger of the class is newer. SQLite runs the newest trigger first (sqlite/src/trigger.c), and a
+   * trigger that ends by RAISE(IGNORE), or by an error in a statement OR FAIL, skips the older triggers, though the row
+   * is written.
    */
   readonly areNewest: boolean;
 }
@@ -81,7 +84,7 @@ export interface CaptureOptions {
   readonly life: number;
   /** How many notes are kept. @default NOTES_MAX */
   readonly notesMax?: number;
-  /** About how many bytes a part of a snapshot has. @default COPY_PART_BYTES */
+  /** The approximate size of a part of a snapshot, in bytes. @default COPY_PART_BYTES */
   readonly partBytes?: number;
   /** Called after each write of the class, and after statements that may have written. */
   onWrite(): void;
@@ -91,14 +94,14 @@ export class Capture implements ChangeSource {
   readonly #storage: DurableObjectStorage;
   readonly #options: CaptureOptions;
   readonly #sql: OwnSql;
-  /** The keys that were noted since `head` was last called. Further writes of these need no note. */
+  /** The keys that were noted since `head` was last called. Further writes of these keys need no note. */
   readonly #notedKeys = new Set<string>();
   /** This package's tables that existed before a statement of the class that names one of them. */
   #ownNamesBefore: readonly string[] = [];
-  /** The schema, if it was read since it may have changed. */
+  /** The schema, or undefined if it may have changed since it was read. */
   #schema: Schema | undefined;
   #head: Position | undefined;
-  /** The number before that of the oldest note. */
+  /** One less than the number of the oldest note. */
   #prunedTo = 0;
   /** The number of the last note of earlier lives. */
   #lastOfEarlierLives = 0;
@@ -119,7 +122,7 @@ export class Capture implements ChangeSource {
     });
   }
 
-  /** Returns the present position. Before that, it stores the life to which the last note belongs. */
+  /** Returns the present position. First stores the life of the instance to which the last note belongs. */
   head(): Position {
     this.#notedKeys.clear();
     const id = this.#lastNote();
@@ -210,7 +213,7 @@ export class Capture implements ChangeSource {
   // ---- Notes.
 
   #setUp(): void {
-    // Creating nothing saves a write at each start.
+    // A start that creates nothing saves a write.
     if (!this.#isSetUp()) this.#beginHistory();
     const [first, last] = this.#noteRange();
     this.#prunedTo = first - 1;

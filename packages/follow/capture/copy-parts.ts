@@ -3,8 +3,9 @@
 // Invariants:
 //   a row or key that is not written during the snapshot is in exactly one part
 //   no statement is left open, because the next statement may drop its table
-//   a part exceeds `partBytes` by one row, or one key and its value, at most; no more is in memory than it and one value
-// It is asserted that the table of a place exists. The rest would take reading all parts again, as tests do.
+//   a part exceeds `partBytes` by one row, or one key and its value, at most; only the part and one value are in memory
+// An assertion checks that the table of a place exists. To check the rest, all parts would have to be read again, which
+// tests do.
 //
 // This file does not know what is written between two parts.
 
@@ -24,7 +25,10 @@ import {
   sqlName,
 } from './table-shape.ts';
 
-/** About how many bytes a part has (our choice: such a message is sent in a moment, and a snapshot needs few of them). */
+/**
+ * The approximate size of a part in bytes (our choice: a message of this size is sent in a moment, and a snapshot needs
+ * few parts).
+ */
 export const COPY_PART_BYTES = 400_000;
 /** The sizes of this many rows are read at once. */
 const SIZES_AT_ONCE = 2000;
@@ -76,7 +80,10 @@ export function readPart(
   return { tables, kv: entries, next: null };
 }
 
-/** Ends an unfinished list, at its last key: another list ends it, and is read to its own end. */
+/**
+ * Ends a list that was left unfinished at this key: beginning another list ends it, and the other list is read to its
+ * end.
+ */
 function closeList(kv: DurableObjectStorage['kv'], key: string): void {
   Array.from(kv.list({ start: key, limit: 1 }));
 }

@@ -19,7 +19,7 @@ import type { OwnSql } from './own-sql.ts';
 export type StoredAs = 'texts' | 'reals' | 'numbers' | 'anything';
 
 export interface ReadValue {
-  /** The SQL expression of the value. */
+  /** The SQL expression that reads the value. */
   readonly sql: string;
   readonly stores: StoredAs;
 }

@@ -14,7 +14,10 @@ export interface StorageWrites {
   keysWritten(keys: readonly string[]): void;
   /** Called before an SQL text runs that may change the schema. */
   beforeSchemaText(text: string): void;
-  /** Called after such a text has run, or has failed after some of its statements. An error thrown here undoes them. */
+  /**
+   * Called after an SQL text that may change the schema has run, or has failed after some of its statements. An error
+   * thrown here undoes these statements.
+   */
   afterSchemaText(text: string): void;
   /** Called when writes may have been rolled back. */
   writesUndone(): void;
@@ -41,8 +44,8 @@ export function noteWrites(storage: DurableObjectStorage, writes: StorageWrites)
   noteKeys(storage.kv, writes);
   const transactionSync = storage.transactionSync.bind(storage);
   /**
-   * Runs a text in a transaction with its note, so that one is not stored without the other. If the text fails, its first
-   * statements stay, as they would without the wrapper.
+   * Runs a text in a transaction with its note, so that neither is stored without the other. If the text fails, the
+   * statements before the failure stay, as they would without the wrapper.
    */
   const runWithNote = (text: string, run: () => unknown) => {
     let result: unknown;

@@ -9,7 +9,10 @@ export interface OwnSql {
   isOwn(name: string): boolean;
 }
 
-/** Must be called before `exec` is wrapped. `isOwn` tells the names of this package's tables, triggers and views. */
+/**
+ * Must be called before `exec` is wrapped. `isOwn` returns true for the names of this package's tables, triggers and
+ * views.
+ */
 export function ownSql({ sql }: Pick<DurableObjectStorage, 'sql'>, isOwn: OwnSql['isOwn']): OwnSql {
   const exec = sql.exec.bind(sql);
   return {

@@ -29,7 +29,7 @@ const ROWS_MAX = 2 ** 31;
 const KINDS: ReadonlySet<unknown> = new Set(Object.values(NOTE_KIND));
 
 type Kv = DurableObjectStorage['kv'];
-/** What a note is of: a table's row, something else, or a key. */
+/** The target of a note: a table's row (the table's name), a key (null), or one of `NOTE_KIND`. */
 type Noted = string | NoteKind | null;
 
 /** Ends reading: the changes are too large, or unknown. */
@@ -57,7 +57,7 @@ class ChangesReader {
   readonly #schema: Schema;
   readonly #from: number;
   #bytesLeft: number;
-  /** True if there is one note. The sizes of a row or value are not asked for then, which saves a fifth of the time. */
+  /** True if there is one note. Then the sizes of its row or value are not queried, which saves a fifth of the time. */
   readonly #isOneNote: boolean;
 
   constructor(sql: OwnSql, kv: Kv, schema: Schema, from: number, bytesMax: number) {
@@ -97,7 +97,7 @@ class ChangesReader {
     return new Set(noted as Noted[]);
   }
 
-  /** `deleteAll` deletes the notes before its own one. */
+  /** Checks that the wipe's note is the oldest, because `deleteAll` deletes the notes before its own. */
   #checkWipe(): void {
     const later = this.#sql.rows(
       'SELECT 1 FROM _follow_note WHERE id > (SELECT min(id) FROM _follow_note) AND t = ? LIMIT 1',
@@ -203,7 +203,8 @@ class ChangesReader {
     try {
       value = this.#kv.get(key);
     } catch {
-      // No key is like this one, which a runtime refuses; or the value cannot be read, which a snapshot reports.
+      // The runtime refuses this key, so no key of the object is like it; or the value cannot be read, which a snapshot
+      // reports.
       throw new Unsent();
     }
     return value === undefined && !this.#hasKey(key) ? null : serialize(value);
@@ -216,7 +217,10 @@ class ChangesReader {
     return found?.[0] === key;
   }
 
-  /** Takes the sizes of rows before they are read. `query` selects them as `bytes`; its last binding is their greatest number. */
+  /**
+   * Counts the sizes of rows before they are read. `query` selects the sizes as `bytes`; its last binding is the
+   * greatest number of rows.
+   */
   #takeRows(query: string, leastBytes: number, ...bindings: unknown[]): void {
     const rowsMax = Math.min(ROWS_MAX, Math.floor(this.#bytesLeft / leastBytes) + 1);
     const sum = `SELECT coalesce(sum(bytes), 0) FROM (${query})`;

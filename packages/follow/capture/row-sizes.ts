@@ -3,7 +3,7 @@
 
 import { sqlName } from './table-shape.ts';
 
-/** About how many bytes a value takes in a message besides its text or bytes. */
+/** The approximate number of bytes that a value takes in a message besides its text or bytes. */
 export const CELL_BYTES = 9;
 
 /**
@@ -12,7 +12,7 @@ export const CELL_BYTES = 9;
  */
 export const LIMIT = 'LIMIT 0 + ?';
 
-/** Returns an SQL expression of about the bytes that these columns of a row have in a message. */
+/** Returns an SQL expression of the approximate number of bytes that these columns of a row take in a message. */
 export function rowBytesSql(table: string, columns: readonly string[]): string {
   const sizes = columns.map((name) => `coalesce(octet_length(${table}.${sqlName(name)}), 0)`);
   return `${CELL_BYTES * columns.length} + ${sumOf(sizes)}`;

@@ -55,7 +55,7 @@ function replacedRowTriggers(
   for (const { columns } of uniques) {
     const isKey =
       columns.length === keys.length && columns.every(({ name: one }) => keys.includes(one));
-    if (!hasRowid && isKey) continue; // The new row has the key of the replaced one, and is recorded itself.
+    if (!hasRowid && isKey) continue; // The new row has the replaced row's key, and is itself recorded.
     const rowsWith = (same: readonly string[]) =>
       `${into} SELECT ${literal(name)}, ${keys.map(sqlName).join(', ')} FROM ${sqlName(name)} WHERE ${same.join(' AND ')}`;
     const same = ({ name: column, collation }: UniqueIndex['columns'][number]) =>

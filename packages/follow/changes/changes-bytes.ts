@@ -5,8 +5,8 @@
 // the server encodes changes once for all followers at a position, and a copy stores the bytes of a part unread.
 //
 // Invariant: decoded changes have exactly the fields of `Changes`, and each row has a value for each column. Whether the
-// rows fit the copy's tables is checked when they are applied. What is decoded is a peer's, and has typed errors; what is
-// encoded is asserted.
+// rows fit the copy's tables is checked when they are applied. Decoded bytes come from a peer, so faults in them cause
+// typed errors; values to encode are asserted.
 
 import {
   checkArray,
@@ -30,7 +30,7 @@ import {
 } from './changes.ts';
 import { isSentText } from './exact-text.ts';
 
-/** The names of tables that no class can create (SQL13), or that this package has in each copy. */
+/** Matches the names of tables that no class can create (SQL13), or that this package has in each copy. */
 const RESERVED_TABLE = /^(?:_cf(?:_|$)|_follow_|sqlite_)/i;
 const SCHEMA_TYPES = ['table', 'index', 'trigger', 'view'] as const;
 
@@ -114,7 +114,10 @@ function tableChanges(value: unknown, listOf: ListOf): TableChanges {
   };
 }
 
-/** A table of SQLite, of the storage or of this package would be written past the code that keeps it valid. */
+/**
+ * Checks a table's name. A write to a table of SQLite, of the storage or of this package would bypass the code that
+ * keeps that table valid.
+ */
 function tableName(value: unknown): string {
   const name = checkString('name', value);
   if (RESERVED_TABLE.test(name)) throw malformed('name', 'that of a table of the class');

@@ -28,7 +28,7 @@ export interface TableChanges {
   readonly keys: readonly string[];
   /** The columns of `rows`. A name of the rowid is the first, unless a column of the table is the rowid. */
   readonly columns: readonly string[];
-  /** True if `rows` are all rows of the table. */
+  /** True if `rows` contains every row of the table. */
   readonly isWhole: boolean;
   readonly rows: readonly (readonly SentCell[])[];
   /** The keys of the rows that were deleted. */
@@ -62,7 +62,7 @@ export interface CopyPlace {
   readonly table: string | null;
   /** The key of the last row that was read, in the order of `TableChanges.keys`, or the last key; null if none was read. */
   readonly after: readonly SentCell[] | null;
-  /** About how many bytes of content were sent before this place. */
+  /** The approximate number of bytes of content that were sent before this place. */
   readonly sentBytes: number;
 }
 
@@ -85,14 +85,14 @@ export interface ChangeSource {
    */
   prune(oldest: () => number): void;
   /**
-   * Returns the changes after a position, whose life must be the one that `lifeAt` returns for its number. Returns null if
-   * they have about more than `bytesMax` bytes, of which no more are read than one row or value beyond it; or if the notes
-   * are damaged. Then a snapshot has them.
+   * Returns the changes after a position, whose life must be the one that `lifeAt` returns for its number. Returns null
+   * if the changes have more than about `bytesMax` bytes (at most one row or value beyond it is read), or if the notes
+   * are damaged. A snapshot then brings the changes.
    */
   changesSince(position: Position, bytesMax: number): Changes | null;
   /**
-   * Reads the part of a snapshot that begins at a place. For null, it reads the first part, which has `isWiped` and the
-   * schema. A part has at least one row or key, if any are left, and ends with the one that reaches `partBytes`.
+   * Reads the part of a snapshot that begins at a place. For null, reads the first part, which has `isWiped` and the
+   * schema. A part has at least one row or key, if any are left, and ends with the row or key that reaches `partBytes`.
    */
   copyPart(place: CopyPlace | null): CopyPart;
   /**

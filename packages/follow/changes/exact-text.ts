@@ -17,7 +17,7 @@ export function isTextReadExactly(read: string): boolean {
   return !read.includes(REPLACEMENT);
 }
 
-/** True if a received text has a valid form: an unchanged text, or U+FFFD and the bytes of one in hex. */
+/** True if a received text has a valid form: an unchanged text, or U+FFFD and the bytes of a text in hex. */
 export function isSentText(sent: string): boolean {
   return !sent.startsWith(REPLACEMENT) || /^.([0-9A-F]{2})*$/.test(sent);
 }

@@ -20,11 +20,11 @@ const SCHEMA_SQL =
   "SELECT name, sql FROM sqlite_master WHERE type = ?1 AND sql IS NOT NULL AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' " +
   "AND name NOT LIKE '\\_follow\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
 const SELECT_SEQUENCE_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'";
-/** The order in which the kinds are dropped: those that depend on others come first. */
+/** The order in which the kinds are dropped: those that depend on other kinds come first. */
 const DROP_ORDER = ['view', 'trigger', 'index', 'table'] as const;
 const CREATE_ORDER = ['table', 'index', 'view', 'trigger'] as const;
 
-/** Applies a cut. @throws SQL if the changes do not fit the copy */
+/** Applies an update. @throws SQL if the changes do not fit the copy */
 export function applyChanges(copy: Copy, changes: Changes): void {
   apply(copy, changes, changes.isWiped);
 }

@@ -3,7 +3,8 @@
 // Invariants:
 //   each update is one commit, together with its position and the last call that it contains
 //   an object with data of its own does not become a copy, because the first snapshot would delete that data
-// It is asserted that no update goes back to an earlier call. Data of its own are the app's, and have a typed error.
+// An assertion checks that no update goes back to an earlier call. An object with data of its own is a mistake of the
+// app, and causes a typed error.
 //
 // This file does not know the protocol, nor the class of the object, whose code runs on branches of the base.
 

@@ -32,10 +32,10 @@ export interface CheckedFollowOptions
   extends Pick<FollowOptions, 'identity'>,
     Required<Omit<FollowOptions, 'identity'>> {}
 
-/** For each class, by its name: the function that returns an object's address, or all options. */
+/** Maps the name of each class to all of its options, or only to the function that returns an object's address. */
 export type FollowTable = Readonly<Record<string, FollowOptions | FollowOptions['url']>>;
 
-/** The options of a class, whose version may be that of the class. */
+/** The checked options of a class. If `version` was not given, the class's own version is used. */
 export type GivenFollowOptions = Omit<CheckedFollowOptions, 'version'> &
   Pick<FollowOptions, 'version'>;
 

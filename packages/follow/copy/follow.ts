@@ -1,7 +1,8 @@
 // The entry `ctx-storage/worker/follow`: the option `follow` of a host, and the host's objects that follow.
 //
-// Invariant: after a start, calls that an earlier worker has left are sent, even if nobody uses their objects; those of an
-// identity only while it is given. It is not asserted, because it is about the next process.
+// Invariant: after a start, calls that an earlier worker has left are sent, even if nobody uses their objects. The
+// calls of an identity are sent only while the app gives this identity. No assertion checks this, because the start is
+// in the next process.
 
 import { isStorageError, storageError } from '@ctx-storage/core/errors';
 import { addressKey, type ObjectAddress } from '@ctx-storage/core/object';
@@ -27,20 +28,20 @@ export type { FollowOptions, FollowTable } from './follow-options.ts';
 
 /** The pause between the start and the search for waiting calls, so that a page's first reads are not delayed. */
 const RESUME_MS = 2000;
-/** The most files of one replica: base, queue and parts of a snapshot have up to three each. */
+/** The most files of one replica: its base, its queue and the parts of a snapshot have up to three files each. */
 const OPEN_FILES_OF_ONE = 10;
 /** This many objects are resumed at once (our choice). */
 const RESUMED_MAX = 8;
-/** If an object is not resumed within this time, the next one begins (our choice). */
+/** If an object is not resumed within this time, the next object begins (our choice). */
 const RESUME_MS_MAX = 30_000;
 
 /** Browsers dispatch `online` in workers when the network has come back, and `offline` when it is gone; Node does not. */
 const scope = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>;
 
 /**
- * Makes the option `follow` of `serve` and `createObjects`. All objects of the given classes follow the objects of the same
- * names on a server, whose class is made by `followable`. Each call runs here at once, on a forecast, and is durable here.
- * The server runs it, too, and its result replaces the forecast.
+ * Makes the option `follow` of `serve` and `createObjects`. All objects of the given classes follow the objects of the
+ * same names on a server, whose class is made by `followable`. Each call runs here at once, on a forecast, and is
+ * durable here. The server runs the call, too, and its result replaces the forecast.
  *
  * Arguments and results of calls are plain data.
  *
@@ -131,7 +132,7 @@ class HostFollowers implements Followers {
     let found = this.#objects.get(key);
     if (found === undefined) {
       found = this.#make(address, options);
-      // An object without a name refuses each use. It is not kept, because it may be found by its name later.
+      // An object without a name refuses each use. The object is not kept, because it may be found by its name later.
       if (address.id.name !== undefined) this.#objects.set(key, found);
     }
     return found;
@@ -160,7 +161,7 @@ class HostFollowers implements Followers {
     return branch === undefined ? located : located.then((copy) => ({ ...copy, branch }));
   }
 
-  /** The copies that were used. */
+  /** Lists the copies that were used. */
   *#copies(): Iterable<FollowingObject> {
     for (const object of this.#objects.values()) {
       const copy = object instanceof IdentifiedObject ? object.present : object;
@@ -187,7 +188,7 @@ class HostFollowers implements Followers {
     await oldest?.object.makeRoom();
   }
 
-  /** Runs an opening after the earlier ones. If there are too many open replicas, one is closed first. */
+  /** Runs an opening after the earlier openings. If too many replicas are open, one of them is closed first. */
   #inTurn<T>(open: () => Promise<T>): Promise<T> {
     const opened = this.#opening.then(async () => {
       const count = [...this.#copies()].filter(({ isOpen }) => isOpen).length;
@@ -247,7 +248,7 @@ class HostFollowers implements Followers {
     }
   }
 
-  /** Resolves when the work has ended, or after `RESUME_MS_MAX`. */
+  /** Resolves when the work has ended, or after `RESUME_MS_MAX`, whichever comes first. */
   #endedOrLate(work: Promise<void> | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const cancel = this.#environment.afterRealTime(RESUME_MS_MAX, resolve);
@@ -256,7 +257,11 @@ class HostFollowers implements Followers {
   }
 }
 
-/** An object of `openStorage`, or by its id alone, has none. @throws INVALID_ARGUMENT */
+/**
+ * Returns the name. An object of `openStorage`, or an object addressed by its id alone, has no name.
+ *
+ * @throws INVALID_ARGUMENT
+ */
 function mustHaveName(name: string | undefined): string {
   if (name !== undefined) return name;
   throw storageError(

@@ -35,7 +35,7 @@ import { ReplicaQueue } from './queue.ts';
 import { type FollowedCall, Replica, type ReplicaEnvironment, removeReplica } from './replica.ts';
 import type { WaitingObject, WaitingObjects } from './waiting-objects.ts';
 
-/** This many outcomes are kept in memory, for pages that ask late. */
+/** At most this many outcomes are kept in memory, for pages that ask late. */
 const OUTCOMES_MAX = 1000;
 /** The pause before a replica that has ended by an error is opened again. */
 const REOPEN_MS = 1000;
@@ -58,13 +58,13 @@ export interface FollowedEnvironment
   readonly waitingObjects: WaitingObjects;
   /** Opens the object's replica again later, because calls wait in it and it was closed. */
   resumeLater(object: WaitingObject): void;
-  /** Returns a number for a version of a state, never used before. */
+  /** Returns a number for a version of a state. Each returned number is new. */
   nextStateVersion(): number;
-  /** The copy at the address was opened, or created. */
+  /** Called when the copy at the address was opened or created. */
   opened(address: ObjectAddress): void;
 }
 
-/** To whom a copy belongs, if each identity has one. */
+/** The identity to which a copy belongs. Used only if each identity has its own copy. */
 export interface CopyOwner {
   readonly identity: Identity;
   /** Called before each connection. @throws if another identity uses the object now */
@@ -84,7 +84,10 @@ interface Open {
   cancelRestCheck: () => void;
 }
 
-/** The replica of an object. The next one opens when `closing` has settled: until then the last one uses the files. */
+/**
+ * The replica of an object. The next replica opens when `closing` has settled: until then the last replica uses the
+ * files.
+ */
 type Copy = { readonly kind: 'closed'; readonly closing: Promise<void> } | Opening | Open;
 
 export class FollowingObject implements FollowedObject {
@@ -99,7 +102,7 @@ export class FollowingObject implements FollowedObject {
   /** Resolves when the object is in the list of waiting objects; undefined if it is not listed. */
   #listing: Promise<void> | undefined;
   #state: FollowState = UNKNOWN_FOLLOW_STATE;
-  /** Is another one after each change of `#state`. */
+  /** This number changes with each change of `#state`. */
   #stateVersion: number;
   /** The promises that settle at the next change of `#state`. */
   readonly #changeWaiters: {
@@ -110,16 +113,16 @@ export class FollowingObject implements FollowedObject {
   #useCount = 0;
   /** The app's number of a call is its number in the queue plus this (see `ReplicaQueue.numberOffset`). */
   #numberOffset: number;
-  /** The app's numbers of calls that were forgotten before the server had answered them. */
+  /** The app's numbers of calls that were forgotten before the server answered. */
   readonly #forgottenCalls = new Set<number>();
   /** The outcomes of the calls that were answered last, by the app's numbers. */
   readonly #outcomes = new Map<number, SettledOutcome>();
   /** How many listeners wait for a change of the state. */
   #listenerCount = 0;
-  /** The error of each use, once the object was closed. */
+  /** The error with which each use fails once the object was closed. */
   #closed: Error | undefined;
 
-  /** `address` names the copy of the owner, if there is one. */
+  /** `address` names the owner's copy, if there is an owner. */
   constructor(
     host: ObjectHost,
     address: ObjectAddress,
@@ -151,7 +154,7 @@ export class FollowingObject implements FollowedObject {
   async #resultOf({ n, answer }: FollowedCall): Promise<FollowedResult> {
     if (n === null) return { value: valueOrThrow(answer!), n };
     await this.#list().catch((error) => {
-      throw new FollowedError(error, n); // The call is in the queue nevertheless.
+      throw new FollowedError(error, n); // The call is in the queue though it threw.
     });
     if (answer === null) return { value: valueOrThrow(await this.#answerOf(n)), n };
     if (answer.kind === 'error') throw new FollowedError(answer.error, n);
@@ -196,7 +199,7 @@ export class FollowingObject implements FollowedObject {
     this.#link?.connectNow();
   }
 
-  /** Asks the server at once, because the network may be gone. */
+  /** Pings the server at once, because the network may be gone. */
   askNow(): void {
     this.#link?.askNow();
   }
@@ -211,7 +214,10 @@ export class FollowingObject implements FollowedObject {
     return this.#copy.replica.isUnused ? this.#copy.usedAtMs : null;
   }
 
-  /** Closes a replica that is open and not in use, because others need its files. If calls wait in it, it opens later. */
+  /**
+   * Closes a replica that is open and not in use, because other replicas need its files. If calls wait in the replica,
+   * it opens later.
+   */
   async makeRoom(): Promise<void> {
     assert(this.#copy.kind === 'open', 'a copy without files was asked for room');
     assert(this.restingSinceMs !== null, 'a copy in use was asked for room');
@@ -366,7 +372,7 @@ export class FollowingObject implements FollowedObject {
     }
   }
 
-  /** Closes the replica, then calls `remove`. The next use opens another one once both are done. */
+  /** Closes the replica, then calls `remove`. The next use opens another replica once both are done. */
   #closeReplica(replica: Replica, remove?: () => Promise<void>): Promise<void> {
     this.#stopUsing();
     const close = async () => {
@@ -399,7 +405,7 @@ export class FollowingObject implements FollowedObject {
     return hasCalls;
   }
 
-  /** The object as the list of waiting objects names it. @throws INVALID_ARGUMENT if it has no name */
+  /** Describes the object as the list of waiting objects does. @throws INVALID_ARGUMENT if the object has no name */
   get #object(): WaitingObject {
     const { className, id, copy } = this.#address;
     if (className === null || id.name === undefined) throw unnamedObjectError(this.#address);
@@ -464,8 +470,8 @@ export class FollowingObject implements FollowedObject {
   }
 
   /**
-   * Returns the server's answer to a call, once there is one. Waiting keeps no replica open: one whose files are needed
-   * is closed and opened again meanwhile.
+   * Returns the server's answer to a call, once there is an answer. Waiting keeps no replica open: a replica whose
+   * files are needed is closed, and opened again later.
    *
    * @throws CONNECTION_CLOSED, FOLLOW_STOPPED
    */
@@ -522,7 +528,10 @@ export class FollowingObject implements FollowedObject {
   }
 }
 
-/** Makes the app's view of a refused call, whose number is that of the queue plus `offset`. */
+/**
+ * Returns a function that makes the app's view of a refused call, whose number for the app is its number in the queue
+ * plus `offset`.
+ */
 function refusalWithOffset(offset: number): (refused: RefusedCall) => FollowRefusal {
   return ({ call: { n, method, args }, outcome }) => {
     const reason = outcomeOf(outcome);

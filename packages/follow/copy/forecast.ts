@@ -3,7 +3,7 @@
 // Whenever the base has changed, the branch is discarded, and the calls run again on a new one.
 //
 // Invariant: the branch has no writes of a call that reached outside of it, ended its instance, or did not end in time;
-// the branch is made again without that call. It is asserted of the calls that a forecast keeps.
+// the branch is made again without that call. An assertion checks this for the calls that a forecast keeps.
 //
 // This file does not know the queue, nor which calls were sent.
 
@@ -39,7 +39,10 @@ export type ForecastRun =
   | { readonly kind: 'outside' };
 
 interface Environment {
-  /** Whose copy it is: `ctx.caller` of its calls. While it is not known, calls that ask for it are left to the server. */
+  /**
+   * The identity to which the copy belongs, which is `ctx.caller` of the copy's calls. While it is not known, calls
+   * that read `ctx.caller` are left to the server.
+   */
   readonly identity?: string | undefined;
   /** Runs the task after a delay in real time. The returned function cancels it. */
   afterRealTime(delayMs: number, task: () => void): () => void;
@@ -49,7 +52,7 @@ export class Forecast {
   readonly #host: ObjectHost;
   readonly #base: ObjectInstance;
   readonly #environment: Environment;
-  /** The calls of the forecast, including those that only the server can run. It is set by the first `remake`. */
+  /** The calls of the forecast, including those that only the server can run. The first `remake` sets this field. */
   #calls!: readonly QueuedCall[];
   /** The numbers of the calls that only the server can run. */
   readonly #outside = new Set<number>();
@@ -132,7 +135,7 @@ export class Forecast {
       const value = async () => context.checkSends(`ctx.${name}()`);
       Object.defineProperty(state, name, { value, configurable: true });
     }
-    // As on the server, the constructor runs for nobody.
+    // On the server, too, the constructor has no caller.
     const get = () => (instance.object === undefined ? undefined : this.#callerOf(instance));
     Object.defineProperty(state, 'caller', { get, configurable: true });
   }
@@ -207,7 +210,7 @@ async function runAgain({ object, context }: ObjectInstance, call: QueuedCall): 
     // The method gets a copy, because it may change its arguments.
     await callEntry(object!, [call.method], copyOf(call.args) as unknown[]);
   } catch {
-    // The app got the result of the first run.
+    // The app got the result of the first run, so an error of this run is ignored.
   }
   return context.refusedSends === refusedSends;
 }

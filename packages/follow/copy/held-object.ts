@@ -9,7 +9,7 @@ import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 
 export class HeldObject {
   readonly instance: ObjectInstance;
-  /** Lets the instance be closed. */
+  /** Releases the instance, so that it may be closed. */
   readonly release: () => void;
 
   /** Opens the object, and keeps it in memory until `release` is called. @throws as `ObjectHost.instance` */

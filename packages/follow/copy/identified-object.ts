@@ -1,8 +1,8 @@
 // An object of which each identity has a copy: passes each use to the copy of the present identity.
 //
 // Invariants:
-//   one copy is used at a time. When the identity changes, everything that was begun on the copy of the one before ends
-//   before the next use begins: its connection, its live reads and the instances that handles read
+//   one copy is used at a time. When the identity changes, everything that was begun on the earlier identity's copy
+//   ends before the next use begins: its connection, its live reads and the instances that handles read
 //   uses begin in the order in which they were made
 
 import { storageError } from '@ctx-storage/core/errors';
@@ -19,7 +19,7 @@ export interface IdentityEnvironment {
   identity(): unknown;
   /** Makes the object whose copy is that of the identity. It calls `check` before each connection. */
   make(address: ObjectAddress, identity: Identity, check: () => Promise<void>): FollowingObject;
-  /** Called when the identity is another one than before. */
+  /** Called when the identity differs from the one before. */
   changed(): void;
 }
 
@@ -52,13 +52,16 @@ export class IdentifiedObject implements FollowedObject {
       try {
         return await object.ask(ask);
       } catch (error) {
-        // Who waits for a change of the state learns of the state of the next copy.
+        // A caller that waits for a change of the state gets the state of the next copy.
         if (ask.kind !== 'state' || this.present === object) throw error;
       }
     }
   }
 
-  /** Sends the calls that an earlier worker has left in the copy with this digest, if that is the present identity's. */
+  /**
+   * Sends the calls that an earlier worker has left in the copy with this digest, if the copy is the present
+   * identity's.
+   */
   async resume(digest: string | undefined): Promise<void> {
     const object = await this.#present();
     if (this.#found?.identity.digest === digest) await object.resume();
@@ -70,7 +73,7 @@ export class IdentifiedObject implements FollowedObject {
     return this.#copyOf(this.#found!.identity);
   }
 
-  /** The object whose copy was used last; undefined if none was. */
+  /** The object whose copy was used last; undefined if no copy was used. */
   get present(): FollowingObject | undefined {
     return this.#found?.object;
   }
@@ -80,7 +83,7 @@ export class IdentifiedObject implements FollowedObject {
     await this.present?.close();
   }
 
-  /** Finds the copy of the present identity. @throws INVALID_ARGUMENT, and what the app's function throws */
+  /** Finds the copy of the present identity. @throws INVALID_ARGUMENT, and errors of the app's function */
   #present(): Promise<FollowingObject> {
     const found = this.#finding.then(() => this.#find());
     this.#finding = found.catch(NOTHING);

@@ -1,8 +1,9 @@
 // The identities of the people who use a device one after the other: each has a copy of an object and a queue of their own.
 //
 // Invariants:
-//   a file's name has the digest of an identity, never the identity. Identities are encoded without loss, so different ones
-//   have different digests; should two be equal nevertheless, the second identity cannot open the queue (queue.ts)
+//   a file's name has the digest of an identity, never the identity. Identities are encoded without loss, so different
+//   identities have different digests. If two digests are equal nevertheless, the second identity cannot open the queue
+//   (queue.ts)
 //   calls of different identities have different numbers for the app, so that no promise gets the answer to another's call
 
 import { encodeText } from '@ctx-storage/core/contract';
@@ -10,15 +11,15 @@ import { storageError } from '@ctx-storage/core/errors';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 
-/** As for the identity that `authorize` returns on the server. */
+/** The greatest length of an identity, in UTF-16 units. `authorize` on the server has the same limit. */
 const UNITS_MAX = 256;
-/** The app's numbers of calls are safe integers: this many ranges, of this many numbers each. */
+/** The app's numbers of calls are safe integers, divided into this many ranges. */
 const RANGES = 2 ** 26;
 const NUMBERS_IN_RANGE = 2 ** 26;
 
 export interface Identity {
   readonly text: string;
-  /** A part of the names of the files. */
+  /** The digest of the identity, which is a part of its files' names. */
   readonly digest: string;
   /** The app's number of the first call is one more than this. */
   readonly numberOffset: number;
@@ -38,12 +39,12 @@ export function identityOf(given: unknown): Identity {
   return { text: given, digest: bytesToHex(bytes), numberOffset: range * NUMBERS_IN_RANGE };
 }
 
-/** True if the app's number may be of a call of the identity. */
+/** True if the number, as the app sees it, may belong to a call of the identity. */
 export function isNumberOf({ numberOffset }: Identity, n: number): boolean {
   return Math.floor(n / NUMBERS_IN_RANGE) * NUMBERS_IN_RANGE === numberOffset;
 }
 
-/** The error of what was begun for an identity that another one has followed. */
+/** Makes the error of operations that were begun for an identity which another identity has replaced. */
 export function identityChanged(): Error {
   return storageError(
     'FOLLOW_STOPPED',

@@ -5,7 +5,7 @@
 //   after its server was reset
 //   while an app listens, a connection is doubted long before it is given up: a slow network, which may need many seconds for
 //   one message, must not be given up each time
-// The first is asserted; the others are about a peer.
+// The first invariant is asserted. The second depends on a peer, so it cannot be.
 //
 // This file does not know what the messages mean.
 
@@ -16,11 +16,11 @@ import type { ConnectionEvents, Replica } from './replica.ts';
 
 /** After this long without a message, the server gets a ping (our choice). */
 const SILENCE_MS = 25_000;
-/** A server that does not answer a ping within this time is given up (our choice). */
+/** The connection to a server that does not answer a ping within this time is given up (our choice). */
 const ANSWER_MS = 10_000;
 /** While an app listens to the state, the server gets a ping after this long without a message (our choice). */
 const WATCHED_SILENCE_MS = 3000;
-/** If nothing comes within this time after such a ping, the connection is doubted (our choice). */
+/** If no message comes within this time after such a ping, the connection is doubted (our choice). */
 const DOUBT_MS = 2000;
 /** The pause before the next attempt. It doubles with each failure, up to `PAUSE_MS_MAX`. */
 const PAUSE_MS = 200;
@@ -36,7 +36,7 @@ export interface LinkSocket {
 }
 
 export interface LinkEnvironment {
-  /** Begins a connection. @throws if none is possible now */
+  /** Begins a connection. @throws if no connection is possible now */
   open(): Promise<LinkSocket>;
   /** Runs the task after a delay in real time; the result cancels it. With `keepsAlive`, a process of Node waits for it. */
   afterRealTime(delayMs: number, task: () => void, keepsAlive: boolean): () => void;
@@ -59,7 +59,7 @@ const CLOSE_CODE = 1000;
 const REASON_BYTES_MAX = 120;
 
 type LinkState =
-  /** The socket was asked for. */
+  /** The socket was requested, and is not there yet. */
   | { readonly kind: 'opening' }
   /** The socket was made; the server may not have accepted it yet. */
   | Connected
@@ -72,11 +72,11 @@ interface Connected {
   readonly socket: LinkSocket;
   /** Ends the connection, whose socket may be silent for ever. */
   readonly giveUp: () => void;
-  /** True if the server is asked as early as an app that listens needs it. */
+  /** True if pings are sent as early as an app that listens needs them. */
   isWatchedClosely: boolean;
   /** True if the server has not answered in time, so that the connection is probably lost. A message ends the doubt. */
   isDoubted: boolean;
-  /** True if the server was asked because the network has come back. */
+  /** True if a ping was sent because the network has come back. */
   isAsked: boolean;
 }
 
@@ -92,9 +92,9 @@ export class FollowLink {
   #isOnlineAttempt = false;
   /** How many connections this side has closed, because their messages broke the protocol. */
   #hangUps = 0;
-  /** Counts the attempts, and so tells whether one was replaced. */
+  /** Counts the attempts. A changed count shows that an attempt was replaced. */
   #attempts = 0;
-  /** The reason for which the server has refused the last connection; null if it has not. */
+  /** The reason for which the server has refused the last connection; null if the server has not refused it. */
   refusal: (typeof REFUSALS)[number] | null = null;
 
   constructor(replica: Replica, environment: LinkEnvironment) {
@@ -103,7 +103,7 @@ export class FollowLink {
     this.#begin();
   }
 
-  /** Ends the connection, and makes no other one. */
+  /** Ends the connection, and never connects again. */
   stop(): void {
     const before = this.#state;
     this.#state = { kind: 'stopped' };
@@ -124,9 +124,9 @@ export class FollowLink {
   }
 
   /**
-   * Connects at once, because the network has come back: what was begun before may wait for ever. A connection that seems to
-   * be alive is asked, and replaced if it does not answer in time. A network that comes back again and again does not begin
-   * the same attempt anew each time, which would never end.
+   * Connects at once, because the network has come back: an attempt that was begun before may wait for ever. A
+   * connection that seems to be alive is pinged, and replaced if the server does not answer in time. A network that
+   * comes back again and again does not begin the same attempt anew each time, because then no attempt would ever end.
    */
   connectNow(): void {
     const state = this.#state;
@@ -139,24 +139,24 @@ export class FollowLink {
     } else if (state.kind === 'pausing' || isConnected || !this.#isOnlineAttempt) this.#replace();
   }
 
-  /** Asks the server at once if an app listens, because the network may be gone. */
+  /** Pings the server at once if an app listens, because the network may be gone. */
   askNow(): void {
     const state = this.#state;
     if (state.kind !== 'connected' || !isOpen(state.socket)) return;
     if (state.isWatchedClosely && !state.isDoubted) this.#askClosely(state);
   }
 
-  /** Asks the server early from now on, because an app has begun to listen. */
+  /** Pings the server early from now on, because an app has begun to listen. */
   watchClosely(): void {
     const state = this.#state;
     if (state.kind === 'connected' && !state.isWatchedClosely) this.#watch(state);
   }
 
-  /** Ends what was begun, and connects without a pause. */
+  /** Ends the present attempt or connection, and connects without a pause. */
   #replace(): void {
     if (this.#state.kind === 'connected') this.#state.giveUp();
     this.#cancelTimer();
-    this.#failures = 0; // They were of the network before.
+    this.#failures = 0; // The failures were those of the network before.
     this.#isOnlineAttempt = true;
     this.#begin();
   }
@@ -231,7 +231,7 @@ export class FollowLink {
   /**
    * Opens a socket.
    *
-   * @throws if that takes too long: the app may ask a server for the address, which may be silent
+   * @throws if opening takes too long: the app may ask a server for the address, and that server may be silent
    */
   #openInTime(): Promise<LinkSocket> {
     const opening = this.#environment.open();
@@ -246,8 +246,8 @@ export class FollowLink {
   }
 
   /**
-   * Waits for the next message. Sends a ping when the server was silent for too long, and gives the connection up if nothing
-   * comes: the socket's close event may come late or never.
+   * Waits for the next message. Sends a ping when the server was silent for too long, and gives the connection up if no
+   * message comes: the socket's close event may come late or never.
    */
   #watch(state: Connected): void {
     const wasDoubted = state.isDoubted;
@@ -265,7 +265,7 @@ export class FollowLink {
     if (wasDoubted) this.#environment.changed();
   }
 
-  /** Sends a ping, doubts the connection if nothing comes, and gives it up as late as others. */
+  /** Sends a ping, doubts the connection if no message comes, and gives it up after the usual time. */
   #askClosely(state: Connected): void {
     this.#ask(state, DOUBT_MS, () => {
       state.isDoubted = true;
@@ -274,13 +274,13 @@ export class FollowLink {
     });
   }
 
-  /** Sends a ping, and runs the task if nothing comes in time. */
+  /** Sends a ping, and runs the task if no message comes in time. */
   #ask({ socket }: Connected, delayMs: number, task: () => void): void {
     if (isOpen(socket)) socket.send(FOLLOW_PING);
     this.#after(delayMs, task);
   }
 
-  /** Runs the task after the delay, instead of the task that waits. */
+  /** Runs the task after the delay, and cancels the task that waits now. */
   #after(delayMs: number, task: () => void): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#environment.afterRealTime(delayMs, task, this.#keepsAlive);

@@ -6,7 +6,8 @@
 //   the client's name, `numberOffset` and the identity are stored once, when the queue is created
 //   no two calls get the same number: the stored `issued` is the last number that has left the queue, and later numbers
 //   are in the queue
-// The last one is asserted where a call enters or leaves. The disk decides what is durable.
+// The last invariant is asserted where a call enters or leaves the queue. Durability depends on the disk, so it cannot
+// be asserted.
 //
 // The queue does not know when calls are sent, nor what their methods do.
 
@@ -28,7 +29,10 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS owner (identity BLOB NOT NULL);
   CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), mark BLOB NOT NULL)`;
 
-/** Columns of protocol 2, which queues of protocol 1 lack. Their calls have mark 0, and the server knows none of them by it. */
+/**
+ * Columns of protocol 2, which queues of protocol 1 lack. Calls in such queues have mark 0, and the server knows no
+ * call by that mark.
+ */
 const MARKS = `
   ALTER TABLE client ADD COLUMN mark INTEGER;
   ALTER TABLE call ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
@@ -58,7 +62,7 @@ export interface NewQueue {
   newClient(): string;
   /** See `ReplicaQueue.numberOffset`. */
   readonly numberOffset: number;
-  /** To whom the queue belongs, if each identity has one. */
+  /** The identity to which the queue belongs. Used only if each identity has its own queue. */
   readonly identity?: string | undefined;
 }
 
@@ -67,7 +71,10 @@ export class ReplicaQueue {
   readonly client: string;
   /** The content of the queue when it was opened. */
   readonly stored: StoredQueue;
-  /** How many numbers the forgotten queues of this object had given. The app adds it to a call's number in the queue. */
+  /**
+   * The total of the numbers that the forgotten queues of this object had given. The app adds this offset to a call's
+   * number in the queue.
+   */
   readonly numberOffset: number;
   /** The progress of a snapshot when the queue was opened. */
   readonly copy: CopyMark | null;
@@ -75,7 +82,11 @@ export class ReplicaQueue {
   /** The number of the newest call. */
   #issued: number;
 
-  /** Opens the queue of a replica, or creates it. @throws CONFLICT if it is another identity's; as `ObjectHost.instance` */
+  /**
+   * Opens the queue of a replica, or creates it.
+   *
+   * @throws CONFLICT if the queue belongs to another identity; errors of `ObjectHost.instance`
+   */
   static async open(host: ObjectHost, key: string, made: NewQueue): Promise<ReplicaQueue> {
     const held = await HeldObject.open(host, addressOf(key));
     try {
@@ -86,7 +97,7 @@ export class ReplicaQueue {
     }
   }
 
-  /** Returns true if calls wait in the queue, without creating one. */
+  /** Returns true if calls wait in the queue. Does not create a queue. */
   static hasCalls(host: ObjectHost, key: string): Promise<boolean> {
     return host.deliver(addressOf(key), ({ storage }) => {
       if (storage.isUnwritten) return false;
@@ -121,7 +132,7 @@ export class ReplicaQueue {
     });
   }
 
-  /** Removes the calls up to `last`, which has this mark, and adds the refusals. */
+  /** Removes the calls up to number `last`, and stores that call's mark and the refusals. */
   dequeue(last: number, mark: number, refusals: readonly RefusedCall[]): Promise<void> {
     assert(last <= this.#issued, 'a call left the queue before it was in it');
     return this.#held.event((storage) => {
@@ -154,7 +165,10 @@ export class ReplicaQueue {
   }
 }
 
-/** The parts of a snapshot on the disk, where they wait for the cut that completes it. One is in memory at a time. */
+/**
+ * The parts of a snapshot on the disk, where they wait for the update that completes the snapshot. One part is in
+ * memory at a time.
+ */
 export class StagedParts {
   readonly #host: ObjectHost;
   readonly #address: ObjectAddress;
@@ -164,7 +178,11 @@ export class StagedParts {
     this.#address = addressOf(`${key}.parts`);
   }
 
-  /** Stores a part by its number, from 1 on. It replaces any part with this number or a higher one. @throws DISK_FULL, IO */
+  /**
+   * Stores a part by its number, from 1 on. The part replaces any stored part with this number or a higher one.
+   *
+   * @throws DISK_FULL, IO
+   */
   async add(number: number, changes: unknown): Promise<void> {
     if (number === 1) await this.clear();
     const part = checkBytes('changes', changes);

@@ -4,10 +4,10 @@
 // Invariants:
 //   if an effect fails, nothing more is performed, because memory and disk may differ. The replica has ended, and is
 //   opened again from its files
-//   calls and reads of the app run on a forecast that includes every message received before them. Between them, several
-//   messages share one forecast, because each forecast runs all waiting calls
+//   calls and reads of the app run on a forecast that includes every message received before them. Between two of
+//   them, several messages share one forecast, because each forecast runs all waiting calls
 //
-// This file does not know how a connection is made, nor when the next one is.
+// This file does not know how a connection is made, nor when the next one is made.
 
 import type { FollowState } from '@ctx-storage/core/contract';
 import { assert, isStorageError, storageError } from '@ctx-storage/core/errors';
@@ -40,7 +40,10 @@ export interface ReplicaEnvironment extends NewQueue {
   now(): number;
   randomUint32(): number;
   afterRealTime(delayMs: number, task: () => void): () => void;
-  /** Runs the openings of files one after the other, because an opening may have to wait until others close theirs. */
+  /**
+   * Runs the openings of files one after the other, because an opening may have to wait until other replicas close
+   * their files.
+   */
   inTurn<T>(open: () => Promise<T>): Promise<T>;
 }
 
@@ -53,13 +56,13 @@ export interface ReplicaSocket {
 /** The methods by which a connection reports to the replica. */
 export interface ConnectionEvents {
   received(bytes: Uint8Array): void;
-  /** The connection has ended. `isClientTaken` is true if the server closed it with CLIENT_TAKEN. */
+  /** Called when the connection has ended. `isClientTaken` is true if the server closed it with CLIENT_TAKEN. */
   closed(isClientTaken?: boolean): void;
 }
 
 /** The result of a call of the app. */
 export interface FollowedCall {
-  /** The number of the call in the queue; null if it has changed nothing, and is not sent to the server. */
+  /** The number of the call in the queue; null if the call has changed nothing, and is not sent to the server. */
   readonly n: number | null;
   /** The answer of the forecast; null if only the server can run the call. */
   readonly answer: ForecastAnswer | null;
@@ -116,17 +119,17 @@ export class Replica {
   /** Runs events and calls one after the other. */
   readonly #tasks = new SerialTasks();
   #protocol: Follower;
-  /** The state that the app sees: the protocol's, when the forecast was made last. */
+  /** The state that the app sees: the state of the protocol when the forecast was last made. */
   #shown: Follower;
   /** The calls with which the forecast must be made again, because the base has changed; null if it is up to date. */
   #callsToForecast: readonly QueuedCall[] | null = null;
-  /** How many received messages wait for the tasks before them. */
+  /** The number of received messages that wait for earlier tasks. */
   #messagesWaiting = 0;
   /** The number of server messages applied to the base since the forecast was last made. */
   #messagesUnshown = 0;
   #lastSyncAtMs: number | null = null;
   #life: Life = { kind: 'open', socket: null };
-  /** Counts the connections, and so numbers them. */
+  /** The number of connections so far, which is also the number of the newest connection. */
   #connections = 0;
 
   /**
@@ -217,7 +220,9 @@ export class Replica {
     return this.#shown.queue.calls;
   }
 
-  /** True while no task runs, no snapshot is received, and nobody uses the forecast. Calls may wait for the server. */
+  /**
+   * True while no task runs, no snapshot is received, and the forecast is not in use. Calls may wait for the server.
+   */
   get isUnused(): boolean {
     const isAtWork = this.#tasks.count > 0 || this.#protocol.link.kind === 'catchingUp';
     return !isAtWork && this.#parts.forecast.isUnused;
@@ -309,7 +314,7 @@ export class Replica {
     };
   }
 
-  /** Closes all files and the connection, once the running tasks have ended. Nothing is lost. */
+  /** Closes all files and the connection, once the running tasks have ended. No call is lost. */
   async close(): Promise<void> {
     await this.#tasks.settled;
     this.#closeAll(storageError('CONNECTION_CLOSED', 'The replica was closed.'));
@@ -468,7 +473,10 @@ export class Replica {
   }
 }
 
-/** The server reads the arguments as bytes, and decodes them when the call runs. */
+/**
+ * Returns the message with serialized arguments: the server receives them as bytes, and decodes them when the call
+ * runs.
+ */
 function withArgsAsBytes({ args, ...call }: FollowedCallMessage): FollowedCallMessage {
   return { ...call, args: serialize(args) };
 }

@@ -10,7 +10,7 @@
 import { idOfStorage, type ObjectAddress } from '@ctx-storage/core/object';
 import type { ObjectHost, ObjectInstance } from '@ctx-storage/worker/objects';
 
-/** Earlier versions of this package read the first table only, so the copies of identities are in another one. */
+/** Earlier versions of this package read only the first table, so the copies of identities are in the second one. */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS waiting (className TEXT, name TEXT, PRIMARY KEY (className, name)) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS waitingCopy
@@ -21,7 +21,7 @@ const ADDRESS: ObjectAddress = { className: null, id: idOfStorage('_follow/waiti
 export interface WaitingObject {
   readonly className: string;
   readonly name: string;
-  /** The digest of the identity to whom the calls belong, if each identity has a copy. */
+  /** The digest of the identity to which the calls belong. Used only if each identity has its own copy. */
   readonly digest?: string;
 }
 
@@ -32,7 +32,7 @@ export class WaitingObjects {
     this.#host = host;
   }
 
-  /** Adds an object to the list, unless it is there. @throws DISK_FULL, IO */
+  /** Adds an object to the list, unless the list has it. @throws DISK_FULL, IO */
   add({ className, name, digest }: WaitingObject): Promise<void> {
     return this.#use((storage) => {
       storage.exec(TABLES, []);

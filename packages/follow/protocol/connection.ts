@@ -4,7 +4,10 @@
 
 import type { CloseReason } from './server-events.ts';
 
-/** server.ts finds the reasons of `CloseReason`; the socket's layer finds the others before a message reaches server.ts. */
+/**
+ * server.ts finds the reasons of `CloseReason`; the layer of the sockets finds the other reasons before a message
+ * reaches server.ts.
+ */
 export type FollowerCloseReason =
   | CloseReason
   /** The message cannot be decoded as a message of the protocol. */

@@ -33,13 +33,19 @@ import {
   type RejectReason,
 } from './messages.ts';
 
-/** The most parts that a follower may say it has: the server sends the next number, which must be one, too. */
+/**
+ * A follower may say that it has at most this many parts. The server sends the next number, which must be a whole number,
+ * too.
+ */
 const KEPT_PARTS_MAX = 2 ** 40;
 
-/** Any other name could be stored as another text than it is: SQLite and UTF-8 have no lone surrogates. */
+/**
+ * Matches the names of clients. SQLite and UTF-8 have no lone surrogates, so a name with other characters could be
+ * stored as a different text.
+ */
 const CLIENT_NAME = /^[\w-]{1,64}$/;
 const METHOD_UNITS_MAX = 256;
-/** The most outcomes in one message: objects of protocol 1 stored more than `CALLS_IN_FLIGHT_MAX`. */
+/** The most outcomes in one message: objects of protocol 1 stored more than `CALLS_IN_FLIGHT_MAX` of them. */
 const OUTCOMES_MAX = 10_000;
 const UINT32_MAX = 2 ** 32 - 1;
 
@@ -76,7 +82,10 @@ export function decodeToServer(value: unknown): MessageToServer {
   }
 }
 
-/** A hello without a common version has other fields, or other values in them, so only its versions are read. */
+/**
+ * Reads a hello. If there is no common version, the other fields may be missing or have other values, so only the
+ * versions are read.
+ */
 function hello(fields: Fields): MessageToServer {
   const protocol = protocolRange(fields.protocol);
   if (commonProtocol(protocol) === null) {
@@ -186,7 +195,10 @@ function cutBase(value: unknown): CutBase {
   return { kind: 'parts', from: position('from', fields.from), count: partCount(fields.count) };
 }
 
-/** `next` is left unchecked: the server's `decodeCopyPlace` checks it when a follower sends it back. */
+/**
+ * Returns the checked progress of a snapshot. `next` is left unchecked: the server's `decodeCopyPlace` checks it when a
+ * follower sends it back.
+ */
 function copyMark(value: unknown, partsMax?: number): CopyMark {
   const { from, at, parts, next } = checkFields('copy', value);
   return {

@@ -38,10 +38,12 @@ import {
   type WelcomeMessage,
 } from './messages.ts';
 
-/** A call in the queue. If it reaches outside of the object, `isForecast` is false, and only the server runs it. */
+/**
+ * A call in the queue. If the call reaches outside of the object, `isForecast` is false, and only the server runs it.
+ */
 export interface QueuedCall {
   readonly n: number;
-  /** A random number, by which the server tells this call from one of a copied queue with the same number. */
+  /** A random number, which differs from the mark of a call with the same number in a copied queue. */
   readonly mark: number;
   readonly method: string;
   readonly args: unknown;
@@ -97,9 +99,9 @@ export type FollowerLink =
   | { readonly kind: 'stopped'; readonly reason: StopReason };
 
 /**
- * PROTOCOL, OBJECT_TOO_LARGE, CLIENT_REMOVED: the server has rejected the follower. QUEUE_BEHIND: the server has received calls that this
- * queue never had, so the replica's files are older than they were, or a copy; the numbers of its calls are used already.
- * CLIENT_TAKEN: the client's name belongs to another identity.
+ * PROTOCOL, OBJECT_TOO_LARGE, CLIENT_REMOVED: the server has rejected the follower. QUEUE_BEHIND: the server has
+ * received calls that this queue never had, so the replica's files are an older state or a copy, and the queue would
+ * reuse numbers of calls. CLIENT_TAKEN: the client's name belongs to another identity.
  */
 export type StopReason = RejectReason | 'QUEUE_BEHIND' | 'CLIENT_TAKEN';
 
@@ -259,7 +261,10 @@ function receive(state: Follower, link: Connected, message: MessageToFollower): 
   return hangUp(state, link, `"${message.kind}" is not expected while ${link.kind}`);
 }
 
-/** Adds to the effects: confirms the message, if it asks for a receipt. What it brought is durable by then. */
+/**
+ * Appends a confirmation of the message to the effects, if the message asks for a receipt. The message's content is
+ * durable by then.
+ */
 function withAck({ state, effects }: Step, receipt: number | null): Step {
   const { link, queue } = state;
   if (receipt === null || !('connection' in link)) return { state, effects };
@@ -287,7 +292,7 @@ function acceptWelcome(
   };
 }
 
-/** False if the queue cannot have made this call. A call that is not known any more may have been made. */
+/** False if the queue cannot have made this call. A call that the queue no longer knows may have been made by it. */
 function isOwnCall(queue: StoredQueue, { n, mark }: MarkedNumber): boolean {
   const recorded = lastRecordedCall(queue);
   if (n > queue.issued) return false;
@@ -308,10 +313,11 @@ function receivePart(
   const { connection } = link;
   const withPart = { ...state, copy, link: { kind: 'catchingUp', connection, progress } } as const;
   const staged = { kind: 'stagePart', copy, changes } as const;
-  // After the last part, the server sends the cut unasked.
+  // After the last part, the server sends the update without a request.
   if (copy.next === null) return withAck({ state: withPart, effects: [staged] }, receipt);
   const message = { kind: 'next', copy, receipt } as const;
-  // Asking before staging saves a round trip. After a crash in between, the hello asks for this part again.
+  // Requesting the next part before staging this part saves a round trip. After a crash in between, the hello requests
+  // this part again.
   return { state: withPart, effects: [{ kind: 'send', connection, message }, staged] };
 }
 
@@ -395,7 +401,7 @@ function settleAnswered(
   return sendWaitingCalls(next, effects);
 }
 
-/** Adds to the effects: sends the next calls of the queue, as many as may be unanswered at once. */
+/** Appends to the effects: sends the next calls of the queue, as many as may be unanswered at once. */
 function sendWaitingCalls(state: Follower, effects: readonly FollowerEffect[]): Step {
   const { link, queue, maybeSentTo } = state;
   if (link.kind !== 'current') return { state, effects };
@@ -430,13 +436,19 @@ function lastRecordedCall({ calls, issued }: StoredQueue): number {
   return calls[0] === undefined ? issued : calls[0].n - 1;
 }
 
-/** Forecasts the calls whose writes the base lacks: after a crash, the queue may have others. */
+/**
+ * Returns the effect that forecasts the calls whose writes the base lacks: after a crash, the queue may also have calls
+ * whose writes the base contains.
+ */
 function forecastEffect({ queue, base, isForecasting }: Omit<Follower, 'link'>): FollowerEffect {
   const isPending = ({ n, isForecast }: QueuedCall) => isForecasting && isForecast && n > base.last;
   return { kind: 'forecast', calls: queue.calls.filter(isPending) };
 }
 
-/** Closes a connection whose messages break the protocol or are incomplete. The next one starts from the stored state. */
+/**
+ * Closes a connection whose messages break the protocol or are incomplete. The next connection starts from the stored
+ * state.
+ */
 function hangUp(state: Follower, { connection }: Connected, reason: string): Step {
   const effects = [{ kind: 'disconnect', connection, reason }] as const;
   return { state: { ...state, link: { kind: 'offline' } }, effects };

@@ -9,10 +9,13 @@
 /** The range of protocol versions that this code supports. Version 2 added marks of calls, and receipts of messages. */
 export const FOLLOW_PROTOCOLS: ProtocolRange = { oldest: 2, newest: 2 };
 
-/** A client may have this many calls at the server whose outcomes it has not recorded (our choice: it bounds memory). */
+/**
+ * A client may have this many calls at the server whose outcomes the client has not recorded (our choice: this bounds
+ * memory).
+ */
 export const CALLS_IN_FLIGHT_MAX = 64;
 
-/** A follower sends no further call while the arguments of its unanswered ones have this many bytes (our choice). */
+/** A follower sends no further call while the arguments of its unanswered calls have this many bytes (our choice). */
 export const CALL_BYTES_IN_FLIGHT_MAX = 2 ** 20;
 
 export interface ProtocolRange {
@@ -45,8 +48,9 @@ export type FollowedOutcome =
   | { readonly kind: 'failed'; readonly code: CallFailureCode };
 
 /**
- * A call's number, and the random number that its queue drew for it. Two queues that were one queue once, because files
- * were copied or taken back, give the same numbers with other marks. The mark is null for a call of protocol 1.
+ * A call's number, and the random number that its queue drew for the call. Two queues that were once one queue, because
+ * files were copied or restored from a backup, give the same numbers with different marks. The mark is null for a call
+ * of protocol 1.
  */
 export interface MarkedNumber {
   readonly n: number;
@@ -59,7 +63,10 @@ export type NumberedOutcome = readonly [n: number, outcome: FollowedOutcome];
 export interface CopyMark {
   /** The object's position when the first part was read. Later writes come with the cut after the last part. */
   readonly from: Position;
-  /** The object's position when the newest part was read. If a restore went back before it, the snapshot is invalid. */
+  /**
+   * The object's position when the newest part was read. If a restore went back before this position, the snapshot is
+   * invalid.
+   */
   readonly at: Position;
   /** How many parts the follower has received. */
   readonly parts: number;
@@ -96,7 +103,7 @@ export interface FollowedCallMessage {
 export interface NextPartMessage {
   readonly kind: 'next';
   readonly copy: CopyMark;
-  /** The receipt of the part before it, as in `AckMessage`. */
+  /** The receipt of the part before the requested one, as in `AckMessage`. */
   readonly receipt: number | null;
 }
 
@@ -109,8 +116,9 @@ export interface AckMessage {
 }
 
 /**
- * A message that brings content. With a `receipt`, a random number, it asks the follower to send this number back once it
- * has read the message. So a server knows how much a follower has not read, where a socket does not tell it.
+ * A message that brings content. With a `receipt`, a random number, the message asks the follower to send this number
+ * back once the follower has read the message. The receipts tell a server how much a follower has not read, on sockets
+ * that do not tell.
  */
 export interface Receipted {
   readonly receipt: number | null;
@@ -140,7 +148,10 @@ export interface RejectedMessage {
   readonly protocol: ProtocolRange;
 }
 
-/** Brings one part of a snapshot. `copy` counts this part. `progress` is about the fraction of the object sent before it, 0 to 1. */
+/**
+ * Brings one part of a snapshot. `copy` counts this part. `progress` is the approximate fraction of the object, 0 to 1,
+ * that was sent before this part.
+ */
 export interface PartMessage extends Receipted {
   readonly kind: 'part';
   readonly copy: CopyMark;

@@ -13,7 +13,10 @@ import type {
 } from './messages.ts';
 import type { ClientRecord } from './server-state.ts';
 
-/** Every event tells `head`, the position of the object including the changes of the event. */
+/**
+ * The events of the server's side. Each event has `head`, the position of the object including the changes of the
+ * event.
+ */
 export type FollowServerEvent = { readonly head: Position } & (
   | {
       readonly kind: 'hello';
@@ -21,7 +24,7 @@ export type FollowServerEvent = { readonly head: Position } & (
       readonly message: HelloMessage;
       /** The client's stored record; null if the client is new. */
       readonly record: ClientRecord | null;
-      /** The life of the note that the client's position names; null if there is no such note, or no longer. */
+      /** The life of the note that the client's position names; null if there is no such note. */
       readonly lifeAtPosition: number | null;
       readonly copyLives: CopyLives | null;
       /** True if the object is small enough for a snapshot. */
@@ -66,12 +69,13 @@ export type FollowServerEvent = { readonly head: Position } & (
 );
 
 /**
- * The lives of the notes that the positions `from` and `at` of an unfinished snapshot name; null for a note that does not
- * exist. The whole is null if there is no snapshot to continue, or the tables have changed since it began.
+ * The lives of the notes that the positions `from` and `at` of an unfinished snapshot name; null for a note that does
+ * not exist. The type itself is null if there is no snapshot to continue, or the tables have changed since the snapshot
+ * began.
  */
 export type CopyLives = Readonly<Record<'from' | 'at', number | null>>;
 
-/** A message of this size was sent on a connection, and has asked for this receipt. */
+/** The facts of a message that was sent: its connection, its size, and the receipt that it asked for. */
 export interface CountedMessage {
   readonly connection: number;
   readonly bytes: number;
@@ -88,15 +92,15 @@ export type FollowServerEffect =
     }
   /** Makes the client's record durable in a transaction of its own, then delivers `attemptStored`. */
   | { readonly kind: 'storeAttempt'; readonly client: string }
-  /** Calls the method, and delivers `ended` or `paused`. */
+  /** Calls the method. The caller then delivers `ended` or `paused`. */
   | { readonly kind: 'run'; readonly client: string; readonly call: FollowedCallMessage }
   | { readonly kind: 'send'; readonly connection: number; readonly message: MessageToFollower }
-  /** Sends outcomes alone. The caller delivers `sent` after effects of this kind and the next two. */
+  /** Sends outcomes alone. The caller delivers `sent` after effects of this kind and of the next two kinds. */
   | ({ readonly kind: 'sendEnded'; readonly connection: number } & ClientAnswers)
   /**
-   * Sends a cut: the present content of everything that was written after `since`. It applies to a base at `since`, or,
-   * if `parts` is a number, to that many parts of a snapshot that began at `since`. If it is too large, the caller delivers
-   * `cutTooLarge` instead.
+   * Sends an update: the present content of everything that was written after `since`. The update applies to a base at
+   * `since`, or, if `parts` is a number, to that many parts of a snapshot that began at `since`. If the update is too
+   * large, the caller delivers `cutTooLarge` instead.
    */
   | ({
       readonly kind: 'sendCut';
@@ -105,7 +109,9 @@ export type FollowServerEffect =
       readonly parts: number | null;
       readonly to: Position;
     } & ClientAnswers)
-  /** Reads and sends the part of a snapshot after the first `parts` ones. After the last part, delivers `next` itself. */
+  /**
+   * Reads and sends the part of a snapshot after the first `parts` parts. After the last part, delivers `next` itself.
+   */
   | {
       readonly kind: 'sendPart';
       readonly connection: number;
@@ -119,7 +125,7 @@ export type FollowServerEffect =
   /** Connections may lack changes. The caller delivers `changed` after this turn, and other events may come before it. */
   | { readonly kind: 'updateLater' };
 
-/** The stored outcomes of a client's calls after `told`, up to `last`, which a message brings. */
+/** The stored outcomes of a client's calls after number `told`, up to number `last`, which a message brings. */
 export interface ClientAnswers {
   readonly client: string;
   readonly told: number;

@@ -9,15 +9,15 @@ import type { Unread } from './unread.ts';
 export interface ClientRecord {
   /** The last call whose first turn was committed. */
   readonly started: number;
-  /** The mark of the call `started`; null if it is not known. */
+  /** The mark of the call with the number `started`; null if the mark is not known. */
   readonly mark: number | null;
   /** The last call that was answered. */
   readonly last: number;
   /** The last call whose outcome the client has recorded. */
   readonly acked: number;
-  /** How often the call after `started` was tried again, after an instance may have ended because of it. */
+  /** How often the call after `started` was retried because an instance may have ended by running it. */
   readonly attempts: number;
-  /** The sizes of the stored outcomes, in bytes: of the calls after `acked`, up to `last`. */
+  /** The sizes of the stored outcomes, in bytes: those of the calls after `acked`, up to `last`. */
   readonly outcomeBytes: readonly number[];
 }
 
@@ -29,7 +29,9 @@ export interface WaitingCall {
 
 export type CallRun =
   | { readonly kind: 'idle' }
-  /** The raised count of attempts is being stored, so that the next instance knows it; then the call runs. */
+  /**
+   * The call's raised count of attempts is being stored, so that the next instance knows the count. Then the call runs.
+   */
   | { readonly kind: 'attempting'; readonly call: FollowedCallMessage }
   | { readonly kind: 'running' };
 
@@ -42,9 +44,12 @@ export interface FollowClient {
 /** The state of one connection. It is plain data: hibernation stores it in the attachment of the socket. */
 export interface FollowerConnection {
   readonly client: string;
-  /** The follower was sent the object up to this position; null while it asks for the parts of a snapshot. */
+  /**
+   * The position up to which the follower was sent the object's changes; null while the follower receives the parts of
+   * a snapshot.
+   */
   readonly sent: Position | null;
-  /** The follower was sent the outcomes of its calls up to this number. */
+  /** The number of the last call whose outcome the follower was sent. */
   readonly told: number;
   readonly unread: Unread;
 }
@@ -55,13 +60,13 @@ export interface FollowServer {
   /** The clients that have a connection or an unfinished call. */
   readonly clients: ReadonlyMap<string, FollowClient>;
   readonly connections: ReadonlyMap<number, FollowerConnection>;
-  /** The bytes that all followers together have not read. */
+  /** The total of the bytes that all followers have not read. */
   readonly unreadBytes: number;
-  /** The bytes of the calls of all clients that wait. */
+  /** The total of the bytes of all clients' waiting calls. */
   readonly waitingBytes: number;
 }
 
-/** A state whose maps belong to whoever has it, and may be changed. */
+/** A state whose maps have one owner, who may change them in place. */
 export interface OwnedFollowServer extends FollowServer {
   readonly clients: Map<string, FollowClient>;
   readonly connections: Map<number, FollowerConnection>;

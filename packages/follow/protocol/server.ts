@@ -51,7 +51,7 @@ import type {
 } from './server-state.ts';
 import { isUnreadFull, NOTHING_UNREAD, unreadBytes, withReceipt, withSent } from './unread.ts';
 
-/** A step, and the connections that it has changed. */
+/** A transition, and the connections that the event has changed. */
 interface Step extends Transition<OwnedFollowServer, FollowServerEffect> {
   readonly changedConnections: ReadonlySet<number>;
 }
@@ -63,13 +63,19 @@ export const ATTEMPTS_MAX = 3;
 // The bounds of memory (our choice: an instance of workerd has 128 MB).
 /** A client's next call does not begin while its unacknowledged outcomes have this many bytes. */
 export const UNACKNOWLEDGED_BYTES_MAX = 2 ** 20;
-/** A follower that sends no more than it may has fewer bytes waiting: besides arguments, a message has a method's name. */
+/**
+ * The most waiting bytes of a follower that keeps to its limits: besides the arguments, each message has a method's
+ * name.
+ */
 export const WAITING_BYTES_MAX = 2 * CALL_BYTES_IN_FLIGHT_MAX + CALLS_IN_FLIGHT_MAX * 4096;
-/** Beyond this, the client with the most waiting bytes loses its calls, which its follower sends again. */
+/**
+ * If all waiting calls have more bytes than this, the client with the most waiting bytes loses its calls, which its
+ * follower sends again.
+ */
 export const ALL_WAITING_BYTES_MAX = 16 * 2 ** 20;
-/** Beyond this, the connection with the most unread bytes is closed. */
+/** If all connections have more unread bytes than this, the connection with the most unread bytes is closed. */
 export const ALL_UNREAD_BYTES_MAX = 32 * 2 ** 20;
-/** About how many bytes the outcome of a call takes that did not end by itself. */
+/** The approximate size of the outcome of a call that neither returned nor threw. */
 const FAILURE_BYTES = 64;
 
 /**
@@ -106,8 +112,8 @@ export function stepFollowServer(state: FollowServer, event: FollowServerEvent):
 }
 
 /**
- * Does the same in the maps of the state that is given, which must not be used any more. With a thousand followers, copies
- * of the maps would take ten times as long as all else.
+ * Performs a step as `stepFollowServer` does, but changes the maps of the given state, which must not be used any more.
+ * With a thousand followers, copies of the maps would take ten times as long as the rest of the step.
  */
 export function stepInPlace(state: OwnedFollowServer, event: FollowServerEvent): Step {
   const builder = new StepBuilder(state, event.head);
@@ -173,7 +179,7 @@ class StepBuilder {
   #unreadBytes: number;
   #waitingBytes: number;
 
-  /** Changes the maps of the state. */
+  /** Changes the maps of the given state. */
   constructor(state: OwnedFollowServer, head: Position) {
     this.#version = state.version;
     this.#head = head;
@@ -199,7 +205,7 @@ class StepBuilder {
     };
   }
 
-  /** Forgets those of the clients that are idle and have no connection. Their records stay in storage. */
+  /** Forgets the given clients that are idle and have no connection. Their records stay in storage. */
   forgetIdle(names: Iterable<string>): void {
     for (const client of names) {
       const known = this.#clients.get(client);
@@ -208,7 +214,10 @@ class StepBuilder {
     }
   }
 
-  /** Returns the connection of a client; null if it has none. It has one at most, because a hello replaces an older one. */
+  /**
+   * Returns the connection of a client; null if it has none. A client has at most one connection, because a hello
+   * replaces an older connection.
+   */
   #connectionOf(client: string): number | null {
     for (const [connection, to] of this.#connections) if (to.client === client) return connection;
     return null;
@@ -260,7 +269,7 @@ class StepBuilder {
     this.#continueSnapshot(connection, resumableCopy(message.copy, copyLives));
   }
 
-  /** The cut after the last part is sent at once, before the follower can have read that part. */
+  /** Sends the update that follows the last part, before the follower can have read that part. */
   partsSent({ connection, copy }: EventOf<'partsSent'>) {
     if (this.#connections.has(connection)) this.#continueSnapshot(connection, copy);
   }
@@ -308,7 +317,10 @@ class StepBuilder {
     this.runNext(client);
   }
 
-  /** Drops the waiting calls of the client that has most of them, and closes its connection, so that it sends them again. */
+  /**
+   * Drops the waiting calls of the client that has most of them, and closes its connection, so that the client sends
+   * the calls again.
+   */
   #dropMostWaiting(): void {
     const [client] = largest(this.#clients, ({ waiting }) => bytesOf(waiting));
     this.#setWaiting(client, []);
@@ -373,13 +385,13 @@ class StepBuilder {
     this.sendUpdates(client);
   }
 
-  /** Begins one waiting call, of the next client in turn. When that call ends or pauses, the next one begins. */
+  /** Begins one waiting call, of the next client in turn. When that call ends or pauses, the next call begins. */
   runNext(after: string): void {
     const before: string[] = [];
     const behind: string[] = [];
     let names = before;
     for (const [client, { run, waiting }] of this.#clients) {
-      // An attempted call may end the instance. No other call runs meanwhile, so the culprit is known.
+      // The attempted call may end the instance. No other call runs meanwhile, so the culprit is known.
       if (run.kind === 'attempting') return;
       if (run.kind === 'idle' && waiting.length > 0) names.push(client);
       if (client === after) names = behind;
@@ -390,8 +402,9 @@ class StepBuilder {
   }
 
   /**
-   * Sends the changes and outcomes that they lack to connections: first to that of the client. If others are left, the caller
-   * delivers `changed` later. Those that were updated are the last ones then, so that each has its turn.
+   * Sends connections the changes and outcomes that they lack, first the connection of the client `first`. If
+   * connections are left over, the caller delivers `changed` later. Updated connections move to the end of the order,
+   * so that each connection has its turn.
    */
   sendUpdates(first?: string): void {
     const isChunk = this.#connections.size > UPDATED_AT_ONCE_MAX;
@@ -432,7 +445,10 @@ class StepBuilder {
     }
   }
 
-  /** The clients keep their numbers: a call that they send again has lost its outcome, and does not run. */
+  /**
+   * Forgets all outcomes. The clients keep their numbers: a call that a client sends again has lost its outcome, and
+   * does not run.
+   */
   forgetOutcomes(): void {
     for (const [client, { record }] of this.#clients) {
       const outcomeBytes = record.outcomeBytes.map(() => 0);
@@ -441,8 +457,8 @@ class StepBuilder {
   }
 
   /**
-   * Sends what the follower lacks; returns false if that is nothing. If it has not read enough yet, it gets all of it with
-   * its next receipt.
+   * Sends everything that the follower lacks; returns false if nothing was sent. A follower that has not read enough
+   * yet gets everything after its next receipt.
    */
   #sendUpdate(connection: number, isHello: boolean): boolean {
     const { client, sent: since, told, unread } = this.#connections.get(connection)!;
@@ -459,7 +475,7 @@ class StepBuilder {
     return true;
   }
 
-  /** Returns the outcomes after `told`, and marks the connection as up to date. */
+  /** Returns the outcomes after number `told`, and marks the connection as up to date. */
   #takeAnswers(connection: number, client: string, told: number): ClientAnswers {
     const { last } = this.#clients.get(client)!.record;
     const known = this.#connections.get(connection)!;
@@ -467,7 +483,10 @@ class StepBuilder {
     return { client, told, last };
   }
 
-  /** Deletes the outcomes that the client has recorded. Returns false if it acknowledges a call that is not answered. */
+  /**
+   * Deletes the outcomes that the client has recorded. Returns false if the client acknowledges a call that is not
+   * answered.
+   */
   #acknowledge(client: string, ack: number): boolean {
     const { record, run, waiting } = this.#clients.get(client)!;
     if (ack > record.last) {
@@ -481,7 +500,7 @@ class StepBuilder {
     return true;
   }
 
-  /** Begins the client's next call; returns false if none waits, or another one runs. */
+  /** Begins the client's next call; returns false if no call waits, or another call of the client runs. */
   #beginNextCall(client: string): boolean {
     const { record, run, waiting } = this.#clients.get(client)!;
     const [next, ...rest] = waiting;

@@ -13,12 +13,12 @@ export type Authorized =
 
 export interface Authorization {
   readonly identity: string;
-  /** Milliseconds since the epoch; null for no end. */
+  /** The time at which the authorization ends, in milliseconds since the epoch; null if it does not end. */
   readonly expiresAtMs: number | null;
 }
 
 const IDENTITY_UNITS_MAX = 256;
-/** A time before this one, in 1973, is one in seconds, as tokens have it. */
+/** The earliest accepted time, in 1973. An earlier one is a time in seconds, as tokens have it. */
 const EXPIRY_MS_MIN = 1e11;
 
 /** Returns the checked authorization, or null if the request is not authorized. @throws INVALID_ARGUMENT */
@@ -39,7 +39,7 @@ export function checkAuthorized(given: unknown): Authorization | null {
   };
 }
 
-/** @throws INVALID_ARGUMENT, naming the function that was given the identity */
+/** Returns the checked identity. @throws INVALID_ARGUMENT, naming the function that was given the identity */
 export function checkIdentity(operation: string, given: unknown): string {
   const isText = typeof given === 'string' && given.length > 0;
   if (isText && given.length <= IDENTITY_UNITS_MAX && given.isWellFormed()) return given;

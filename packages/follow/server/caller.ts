@@ -1,9 +1,9 @@
 // Tells the code of a followed class whose call it runs: `ctx.caller`.
 //
 // AsyncLocalStorage follows a call through everything that it awaits. Node has it, and so has workerd with the flag
-// `nodejs_compat`; with the flag `nodejs_als`, the app imports and passes it, because no bundle for all of workerd could.
-// In other runtimes only the synchronous part of a call is certain, and the constructor, which runs for nobody: anywhere
-// else `caller` throws.
+// `nodejs_compat`; with the flag `nodejs_als`, the app imports and passes it, because a bundle for every workerd
+// cannot import it. In other runtimes the caller is certain only in the synchronous part of a call, and in the
+// constructor, which has no caller: anywhere else `caller` throws.
 //
 // Invariant: `caller` is never the identity of another call, nor of another object's call.
 
@@ -15,7 +15,7 @@ interface RunningCall {
   readonly identity: string;
 }
 
-/** The part of AsyncLocalStorage that is used. */
+/** The members of AsyncLocalStorage that this file uses. */
 export interface CallStore {
   getStore(): RunningCall | undefined;
   run<T>(call: RunningCall, task: () => T): T;
@@ -23,7 +23,7 @@ export interface CallStore {
 
 export type CallStoreClass = new () => CallStore;
 
-/** The part of the global scope that is used. */
+/** The members of the global scope that this file uses. */
 interface Scope {
   readonly process?: {
     getBuiltinModule?(name: string): { readonly AsyncLocalStorage: CallStoreClass } | undefined;
@@ -35,7 +35,7 @@ const sharedStore = storeOf(
   (globalThis as Scope).process?.getBuiltinModule?.('node:async_hooks')?.AsyncLocalStorage,
 );
 
-/** Returns the store of a followable class, for whose objects the app may have passed the class of stores. */
+/** Returns the store of a followable class. The app may have passed the class of the store, AsyncLocalStorage. */
 export function callStoreOf(Store: CallStoreClass | undefined): CallStore | null {
   return storeOf(Store) ?? sharedStore;
 }
@@ -46,7 +46,7 @@ function storeOf(Store: CallStoreClass | undefined): CallStore | null {
 
 export class Caller {
   readonly #store: CallStore | null;
-  /** The followed call of which the code before its first `await` is running. */
+  /** The followed call whose code before its first `await` is running. */
   #beginning: RunningCall | null = null;
   #isConstructed = false;
 
@@ -59,7 +59,7 @@ export class Caller {
     this.#isConstructed = true;
   }
 
-  /** Runs the method of a call, and what it returns later, for this identity. */
+  /** Runs the method of a call for this identity, with the asynchronous work that the method begins. */
   run<T>(identity: string, method: () => T): T {
     const call: RunningCall = { object: this, identity };
     const outer = this.#beginning;
@@ -74,7 +74,7 @@ export class Caller {
   /**
    * The identity of the running call; undefined for code that runs for no follower.
    *
-   * @throws FOLLOW_UNSUPPORTED where this runtime cannot tell
+   * @throws FOLLOW_UNSUPPORTED where this runtime cannot tell whose call runs
    */
   get identity(): string | undefined {
     const call = this.#store === null ? this.#beginning : this.#store.getStore();

@@ -1,19 +1,20 @@
-// Stores the clients of an object in the object's own database: whose each client is, the progress of its calls, and the
-// outcomes that it has not acknowledged.
+// Stores the clients of an object in the object's own database: the identity of each client, the progress of its calls,
+// and the outcomes that it has not acknowledged.
 //
 // Invariant: clients survive the `deleteAll` of the class, with the numbers of their calls. Otherwise a repeated call would
 // run twice. Outcomes do not survive it, because results have data of the object.
 //
-// What one identity can store is bounded: clients are removed for newer ones, those first whose calls are all acknowledged.
-// A client that was removed and comes back goes on after its last acknowledged call. Had it other calls, they would run
-// twice; so the identity is noted then, and none of its unknown clients that are not new may go on (`hasLost`).
+// What one identity can store is bounded: newer clients replace older ones, first those whose calls are all
+// acknowledged. A removed client that comes back continues after its last acknowledged call. If a removed client had
+// unacknowledged calls, they would run twice; so its identity is noted, and no unknown client of the identity may
+// continue unless the client is new (`hasLost`).
 //
 // Writes join the transaction of the event, and followers do not receive them as changes of the object.
 //
 // The tables may have rows that this code cannot have written: from an earlier version, or by a statement of the class.
 // No content of a row is an error here:
 //   a client whose name or numbers are not valid is *damaged*: its name is refused to everybody, because a call might run twice
-//   an outcome that is missing or is not one is left out: its client learns that the outcome is lost (OUTCOME_LOST)
+//   an outcome that is missing or invalid is omitted: its client learns that the outcome is lost (OUTCOME_LOST)
 //   other outcomes than those of the unacknowledged calls are ignored, and replaced when their call is answered
 
 import type { DurableObjectStorage, SqlStorageValue } from '@ctx-storage/core/storage';
@@ -42,14 +43,19 @@ export interface StoredOutcomes {
   readonly bytes: number;
 }
 
-/** SQLite stores a name of these characters exactly as it is. */
+/** Matches the names of clients. SQLite stores a name of these characters exactly. */
 const CLIENT_NAME = /^[\w-]{1,64}$/;
-/** More unacknowledged calls are damage (our choice): no message brings the outcomes of more (protocol/decode.ts). */
+/**
+ * A record with more unacknowledged calls than this is damaged (our choice): no message brings more outcomes
+ * (protocol/decode.ts).
+ */
 const UNACKNOWLEDGED_MAX = 10_000;
-/** The outcomes of this many clients of an identity are stored, besides those of the clients in use (our choice). */
+/**
+ * The outcomes of this many clients of an identity are stored, besides the outcomes of the clients in use (our choice).
+ */
 const CLIENTS_WITH_OUTCOMES_MAX = 32;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** An outcome has this many bytes more than its value or error, at most. */
+/** An outcome has at most this many bytes more than its value or error. */
 const OUTCOME_FRAME_BYTES = 256;
 
 const TABLES = `
@@ -61,7 +67,10 @@ const TABLES = `
     client TEXT NOT NULL, n INTEGER NOT NULL, outcome BLOB NOT NULL, PRIMARY KEY (client, n)
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS _follow_lost (identity TEXT PRIMARY KEY) WITHOUT ROWID;`;
-/** Columns of protocol 2, which objects of protocol 1 lack. `seen` is a time in milliseconds, rarely older than a day. */
+/**
+ * Columns of protocol 2, which objects of protocol 1 lack. `seen` is a time in milliseconds, which may lag the last
+ * connection by a day.
+ */
 const LATER_COLUMNS = ['mark', 'seen'];
 const HAS_COLUMN = "SELECT 1 FROM pragma_table_info('_follow_client') WHERE name = ?";
 const INDEX = 'CREATE INDEX IF NOT EXISTS _follow_client_identity ON _follow_client (identity)';
@@ -70,7 +79,7 @@ const CLIENT = 'name, identity, started, last, acked, attempts, mark, seen';
 const NEW_CLIENT = `INSERT INTO _follow_client (${CLIENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 const SEE = 'UPDATE _follow_client SET seen = ?1 WHERE name = ?2 AND ifnull(seen, 0) <= ?1 - ?3';
 const COUNT = 'SELECT count(*) AS count FROM _follow_client WHERE identity = ?';
-/** The clients of an identity that are not in a list, in JSON. */
+/** Selects the clients of an identity that are not in a list, which is bound as JSON. */
 const UNUSED =
   'FROM _follow_client WHERE identity = ? AND name NOT IN (SELECT value FROM json_each(?))';
 const OLDEST = `SELECT name, started IS NOT acked AS isLost ${UNUSED} ORDER BY isLost, seen, name LIMIT 1`;
@@ -79,7 +88,7 @@ const DELETE_OUTCOMES = `DELETE FROM _follow_outcome WHERE client IN (
 const SET_CLIENT =
   'UPDATE _follow_client SET started = ?, last = ?, acked = ?, attempts = ?, mark = ? WHERE name = ?';
 const NEW_OUTCOME = 'INSERT OR REPLACE INTO _follow_outcome VALUES (?, ?, ?)';
-/** The outcomes of a client's calls with numbers between two, the last included. */
+/** Selects the outcomes of a client's calls after one number and up to another. */
 const OUTCOMES = 'FROM _follow_outcome WHERE client = ? AND n > ? AND n <= ? ORDER BY n';
 
 const DAMAGED: KnownClient = { identity: null, record: null };
@@ -93,8 +102,8 @@ export class ClientRecords {
   readonly #now: () => number;
 
   /**
-   * Must be made before anything else wraps the storage's methods. `onDeleted` is called by `deleteAll`, whose outcomes are
-   * gone, and returns the mark to which the identity of a client is changed.
+   * Must be made before anything else wraps the storage's methods. `onDeleted` is called by `deleteAll` once the
+   * outcomes are gone, and returns the mark to which the identity of a client is changed.
    */
   constructor(
     storage: DurableObjectStorage,
@@ -123,14 +132,14 @@ export class ClientRecords {
     Object.defineProperty(storage, 'deleteAll', { value: deleteAllButClients, configurable: true });
   }
 
-  /** Returns the client of a name; null if there is none, and the name can be added. */
+  /** Returns the client of a name; null if the name is unused, so that a client with this name can be added. */
   get(name: string): KnownClient | null {
     if (!isClientName(name)) return DAMAGED;
     const [row] = this.#rows('SELECT * FROM _follow_client WHERE name = ?', name);
     return row === undefined ? null : this.#clientFrom(row);
   }
 
-  /** Returns the records of the clients with a call that was begun and not answered, without damaged ones. */
+  /** Returns the records of the clients with a call that was begun and not answered. Damaged clients are omitted. */
   recordsWithUnansweredCall(): ReadonlyMap<string, ClientRecord> {
     const records = new Map<string, ClientRecord>();
     for (const row of this.#rows('SELECT * FROM _follow_client WHERE started > last')) {
@@ -141,7 +150,10 @@ export class ClientRecords {
     return records;
   }
 
-  /** Returns the stored outcomes of a client's calls after `told`, up to `last`, without those that are lost; and their size. */
+  /**
+   * Returns the stored outcomes of a client's calls after number `told`, up to number `last`, and their size. Lost
+   * outcomes are omitted.
+   */
   outcomes({ client, told, last }: ClientAnswers): StoredOutcomes {
     const outcomes: NumberedOutcome[] = [];
     let bytes = 0;
@@ -155,8 +167,9 @@ export class ClientRecords {
   }
 
   /**
-   * Adds the client of a hello, whose name belongs from now on to the identity with this mark. Other clients of the identity
-   * are removed beyond the bound, but none of those in use. Returns the reason to refuse the client; null if it was added.
+   * Adds the client of a hello. From now on its name belongs to the identity with this mark. If the identity then has
+   * too many clients, others that are not in use are removed. Returns the reason to refuse the client; null if it was
+   * added.
    */
   admit(
     { client, ack, position, copy }: HelloMessage,
@@ -171,7 +184,10 @@ export class ClientRecords {
     return null;
   }
 
-  /** Notes that a client has connected. It is written once a day, because a written row costs more than a late removal. */
+  /**
+   * Notes that a client has connected. The time is written once a day, because a written row costs more than a late
+   * removal.
+   */
   see(name: string): void {
     this.#exec(SEE, this.#now(), name, DAY_MS);
   }

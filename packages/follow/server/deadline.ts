@@ -1,9 +1,9 @@
 // Runs a task at a time, once: when the next connection of an object must be ended.
 //
-// A timer keeps an object in memory, so that it does not hibernate. Therefore a time further away than a minute gets none:
-// whoever sets the deadline checks the time at each event, too, and sets it again.
+// A timer keeps an object in memory, so that it does not hibernate. Therefore a time further away than a minute gets no
+// timer: the code that sets the deadline also checks the time at each event, and sets the deadline again.
 
-/** The longest timer (our choice). */
+/** The longest delay of a timer (our choice). */
 const TIMER_MS_MAX = 60_000;
 
 export interface DeadlineEnvironment {

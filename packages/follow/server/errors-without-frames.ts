@@ -3,15 +3,18 @@
 // An error keeps its class, its message, and own properties that are strings, numbers or booleans. Its message is the
 // app's, and is kept, too, except for frames, and for paths that the runtime has put into it.
 
-/** The properties that every error may have, and those in which Node has the path of a file. */
+/**
+ * The names of properties that are dropped: those that every error may have, and those in which Node stores the path of
+ * a file.
+ */
 const DROPPED: ReadonlySet<string> = new Set(['stack', 'cause', 'path', 'dest', 'url', 'filename']);
 const KEPT_APART: ReadonlySet<string> = new Set(['name', 'message']);
 const SIMPLE: ReadonlySet<string> = new Set(['string', 'number', 'boolean']);
-/** A line of a stack: `    at method (file:///srv/server.js:3:14)`. */
+/** Matches a line of a stack: `    at method (file:///srv/server.js:3:14)`. */
 const FRAME = /\n[ \t]+at [^\n]*/g;
 /**
- * A place in a file: an address with the scheme `file:`, or an absolute path with a line and a column. A path begins only
- * behind a character that none has, so that matching takes linear time.
+ * Matches a place in a file: an address with the scheme `file:`, or an absolute path with a line and a column. A path
+ * begins only after a character that no path has, so that matching takes linear time.
  */
 const PLACE = /file:\/\/[^\s'")]+|(?<![^\s'"()])(?:[A-Za-z]:)?[\\/][^\s'":()]+:\d+:\d+/g;
 const NO_PLACE = '(a file)';
@@ -32,14 +35,14 @@ export function withoutFrames(error: Error): Error {
   return copy;
 }
 
-/** Does the same in place with all errors in a value, which was deserialized: nobody else has it. */
+/** Removes frames in place from all errors in a value. The value was deserialized, so no other code has it. */
 export function stripErrorsIn(value: unknown): void {
   const found = new Set<object>();
   const visit = (next: unknown) => {
     if (typeof next === 'object' && next !== null && !ArrayBuffer.isView(next)) found.add(next);
   };
   visit(value);
-  // A Set yields also what is added to it meanwhile.
+  // The loop also visits the elements that are added to the Set while it runs.
   for (const next of found) {
     if (next instanceof Error) {
       stripError(next);

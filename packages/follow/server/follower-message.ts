@@ -14,7 +14,7 @@ import type { MessageToServer } from '../protocol/messages.ts';
  */
 const ARGUMENTS_MAX = 1000;
 
-/** @throws INVALID_ARGUMENT, CORRUPT */
+/** Returns the decoded message. @throws INVALID_ARGUMENT, CORRUPT */
 export function decodeFollowerMessage(data: ArrayBuffer): MessageToServer {
   return decodeToServer(valueFromPeer(new Uint8Array(data)));
 }

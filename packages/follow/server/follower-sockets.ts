@@ -41,22 +41,22 @@ interface Accepted extends Authorization {
   readonly number: number;
 }
 
-/** An open connection. Each time is Infinity if the connection has no such end. */
+/** An open connection. A time is Infinity if the connection has no such end. */
 interface Connected {
   readonly socket: ObjectWebSocket;
   readonly identity: string;
   readonly expiresAtMs: number;
-  /** The connection ends at this time, unless it has said hello. */
+  /** The connection ends at this time, unless the follower has said hello. */
   helloUntilMs: number;
 }
 
-/** A connection whose time is over. */
+/** A connection whose end has been reached, so that it must be closed. */
 export interface Overdue {
   readonly number: number;
   readonly reason: 'NOT_AUTHORIZED' | 'HELLO_LATE';
 }
 
-/** Global classes of workerd. On its own hosts, this package installs them. */
+/** Global classes of workerd. This package installs them on its own hosts. */
 interface Scope {
   readonly WebSocketPair: new () => { readonly 0: ObjectWebSocket; readonly 1: ObjectWebSocket };
   readonly WebSocketRequestResponsePair: new (request: string, response: string) => AutoResponse;
@@ -92,12 +92,12 @@ export class FollowerSockets {
     for (const socket of getWebSockets(FOLLOWER_TAG)) {
       const kept = stateOf(socket);
       if (kept.kind === 'closed') continue;
-      // The attachments of earlier versions of this package tell no times.
+      // Attachments of earlier versions of this package have no times.
       const { number, identity, expiresAtMs = null } = kept;
       const acceptedAtMs = kept.kind === 'accepted' ? (kept.acceptedAtMs ?? 0) : NEVER;
       this.#add(number, { socket, identity, expiresAtMs, helloUntilMs: acceptedAtMs + HELLO_MS });
       this.#lastNumber = Math.max(this.#lastNumber, number);
-      // A follower of protocol 1 learns of the end of that protocol when it connects again.
+      // A follower of protocol 1 learns that the server has dropped that protocol when it connects again.
       const isOfProtocol1 = kept.kind === 'greeted' && kept.connection.unread === undefined;
       if (isOfProtocol1) this.close(number, 'STALE');
     }
@@ -117,7 +117,7 @@ export class FollowerSockets {
     );
   }
 
-  /** Returns the connections whose time is over, which must be closed. */
+  /** Returns the connections whose end has been reached, which must be closed. */
   overdue(): Overdue[] {
     const nowMs = this.#now();
     if (nowMs < this.#nextEndMs) return [];
@@ -127,7 +127,7 @@ export class FollowerSockets {
     });
   }
 
-  /** The time at which the next connection is overdue; Infinity if none will be. */
+  /** The time at which the next connection must be closed; Infinity if there is none. */
   get nextEndMs(): number {
     return this.#nextEndMs;
   }
@@ -169,7 +169,7 @@ export class FollowerSockets {
     return stateOf(socket);
   }
 
-  /** Stores the state of a connection, which has said hello, for the next instance. */
+  /** Stores the state of a connection for the next instance. The follower must have said hello. */
   keep(number: number, connection: FollowerConnection): void {
     const connected = this.#byNumber.get(number);
     if (connected === undefined) return;
@@ -186,7 +186,7 @@ export class FollowerSockets {
     this.#endWasRemoved(Math.min(helloUntilMs, expiresAtMs));
   }
 
-  /** Sends a message, unless the socket is closed: then the follower connects again, and names its position. */
+  /** Sends a message, unless the socket is closed: then the follower connects again, and sends its position. */
   send(number: number, message: Uint8Array<ArrayBuffer> | string): void {
     const connected = this.#byNumber.get(number);
     if (connected === undefined || this.#now() >= connected.expiresAtMs) return;
@@ -201,7 +201,7 @@ export class FollowerSockets {
     if (socket.readyState === OPEN) socket.close(FOLLOWER_CLOSE_CODES[reason], reason);
   }
 
-  /** Ends a connection whose socket broke, or was closed by the follower. */
+  /** Forgets a connection whose socket broke, or was closed by the follower. */
   socketEnded(socket: ObjectWebSocket): void {
     const kept = stateOf(socket);
     if (kept.kind !== 'closed') this.#remove(kept.number);
@@ -228,7 +228,7 @@ export class FollowerSockets {
     this.#endWasRemoved(Math.min(removed.expiresAtMs, removed.helloUntilMs));
   }
 
-  /** Finds the next end, unless it is an earlier one than that which was removed. */
+  /** Finds the next end again if the removed connection's end may have been the next. */
   #endWasRemoved(endMs: number): void {
     if (endMs > this.#nextEndMs) return;
     this.#nextEndMs = NEVER;
@@ -238,7 +238,7 @@ export class FollowerSockets {
   }
 }
 
-/** An attachment has null for Infinity. */
+/** Returns null for Infinity, as attachments store it. */
 function orNull(timeMs: number): number | null {
   return timeMs === NEVER ? null : timeMs;
 }
@@ -253,8 +253,8 @@ function upgradeTo(client: ObjectWebSocket): Response {
 }
 
 /**
- * Sets the object's automatic answer to the pings of followers, which then do not wake the object. An object has only one
- * automatic answer for all sockets, so that of the class replaces it.
+ * Sets the object's automatic answer to the pings of followers, so that pings do not wake the object. An object has
+ * only one automatic answer for all sockets, so one that the class sets replaces this one.
  */
 function keepAutoResponse(ctx: DurableObjectState): void {
   const scope = globalThis as unknown as Scope;

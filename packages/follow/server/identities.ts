@@ -1,9 +1,9 @@
-// Makes marks of identities, which are stored instead of them: to know again whose a client is, and who may not follow any
-// more.
+// Makes marks of identities, which are stored instead of the identities, to recognize the identity of a client, and the
+// identities that may not follow any more.
 //
 // A mark is a digest that is keyed with a random number of the object, its salt, so that an identity has another mark
-// in each object, and no table made before tells whose a mark is. Whoever has the object's database can still test one guess
-// after the other.
+// in each object, and no precomputed table finds the identity of a mark. A person who has the object's database can
+// still test one guess after the other.
 //
 // Invariant: salt and ended identities survive the `deleteAll` of the class.
 
@@ -16,7 +16,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS _follow_salt (one INTEGER PRIMARY KEY, salt BLOB NOT NULL);
   CREATE TABLE IF NOT EXISTS _follow_ended (identity TEXT PRIMARY KEY) WITHOUT ROWID;`;
 const SALT_WORDS = 4;
-/** Distinguishes a mark from an identity that an earlier version of this package has stored. */
+/** Distinguishes a mark from an identity that an earlier version of this package has stored unmarked. */
 const PREFIX = '_follow_mark:';
 
 export class Identities {
@@ -49,7 +49,10 @@ export class Identities {
     return PREFIX + bytesToHex(digest);
   }
 
-  /** Returns the mark of what is stored: a mark, or the identity itself by an earlier version of this package. */
+  /**
+   * Returns the mark for a stored text: the text itself if it is a mark, or the mark of an identity that an earlier
+   * version of this package stored.
+   */
   markOfStored(stored: string): string {
     return stored.startsWith(PREFIX) ? stored : this.markOf(stored);
   }

@@ -6,7 +6,7 @@
 //
 // The buckets are in memory only. An object that has hibernated received no messages for a while, so its buckets are full.
 
-/** The messages per second. */
+/** The permitted messages per second. */
 export interface MessageRates {
   readonly ofOne: number;
   readonly ofAll: number;

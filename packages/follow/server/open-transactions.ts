@@ -27,7 +27,7 @@ export class OpenTransactions {
     });
   }
 
-  /** Defers the task if a transaction is open. Returns true if it did. */
+  /** Defers the task if a transaction is open. Returns true if the task was deferred. */
   defer(task: () => void): boolean {
     if (this.#count === 0) return false;
     this.#tasks.push(task);

@@ -26,22 +26,24 @@ export interface FollowableOptions<Method extends string = string, Env = unknown
    */
   authorize(request: Request, target: FollowedTarget<Env>): Authorized | Promise<Authorized>;
   /**
-   * The origins of the pages that may follow, or a function that decides about one; others are closed (ORIGIN_REFUSED).
-   * A request that no page has sent has no origin, and goes to `authorize` at once.
+   * The origins of the pages that may follow, or a function that decides about one origin. Connections from other
+   * origins are closed (ORIGIN_REFUSED). A request that no page has sent has no origin, and goes to `authorize` at
+   * once.
    *
-   * @default the page's host, with its port, is that of the request
+   * @default only pages of the request's own host and port may follow
    */
   readonly origins?: FollowOrigins;
   /**
-   * The class of `node:async_hooks`, which `ctx.caller` needs. It is found by itself, except on workerd with the flag
-   * `nodejs_als` and without `nodejs_compat`.
+   * The class of `node:async_hooks`, which `ctx.caller` needs. The package finds the class itself, except on workerd
+   * with the flag `nodejs_als` and without `nodejs_compat`.
    */
   readonly AsyncLocalStorage?: CallStoreClass;
-  /** The methods of the class that followers may call. Calls of others are refused. */
+  /** The methods of the class that followers may call. Calls of other methods are refused. */
   readonly methods: readonly Method[];
   /**
-   * The version of the class, from 1 on. A follower with another version makes no forecasts. @default the static property
-   * `version` of the class; one of both is needed
+   * The version of the class, from 1 on. A follower with another version makes no forecasts.
+   *
+   * @default the static property `version` of the class; either the option or the property is required
    */
   readonly version?: number;
   readonly limits?: FollowLimits;
@@ -53,16 +55,20 @@ export interface FollowLimits {
   /** The most connections of one identity to one object. A further one is closed (TOO_MANY_FOLLOWERS). @default 100 */
   readonly followersPerIdentity?: number;
   /**
-   * The most clients of one identity that an object remembers: each copy on a device is one, and the next after `forget` another
-   * one. Beyond it, the one that was away for longest is removed. If it comes back, it goes on, or stops with CLIENT_REMOVED
-   * if a call could run twice. @default 1,000
+   * The most clients of one identity that an object remembers: each copy on a device is a client, and its next copy
+   * after `forget` is another client. Beyond this number, the client that was away for longest is removed. If a removed
+   * client comes back, it continues, or stops with CLIENT_REMOVED if a call could run twice.
+   *
+   * @default 1,000
    */
   readonly clientsPerIdentity?: number;
   /** Messages per second of one connection, and its burst. A connection that exceeds it is closed. @default 1,000 */
   readonly messagesPerSecond?: number;
   /**
-   * The largest database, in bytes, of which whole copies are sent; each page stores one on its disk. A follower that needs
-   * a whole copy of a larger object stops with OBJECT_TOO_LARGE. @default 256 MiB
+   * The largest database, in bytes, of which whole copies are sent; each page stores a copy on its disk. A follower
+   * that needs a whole copy of a larger object stops with OBJECT_TOO_LARGE.
+   *
+   * @default 256 MiB
    */
   readonly objectBytes?: number;
 }
@@ -87,7 +93,7 @@ const LIMITS: Required<FollowLimits> = {
   objectBytes: 256 * 2 ** 20,
 };
 
-/** Methods that only the runtime calls, so followers may not. */
+/** The names of methods that only the runtime may call. */
 const HANDLERS = ['alarm', 'connect', 'fetch', 'webSocketClose', 'webSocketError'];
 const RESERVED: ReadonlySet<string> = new Set([
   ...['constructor', 'dup', 'webSocketMessage'],

@@ -10,10 +10,10 @@ import { storageError } from '@ctx-storage/core/errors';
 export type FollowOrigins = readonly string[] | ((origin: string, request: Request) => boolean);
 
 const HOST = /^[^\s/?#@\\]+$/;
-/** An origin as browsers write it: a scheme and a host in lower case, and perhaps a port. */
+/** Matches an origin as browsers write it: a scheme and a host in lower case, and perhaps a port. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@*A-Z]+$/;
 
-/** @throws INVALID_ARGUMENT for an entry that no browser would send */
+/** Checks the option `origins`. @throws INVALID_ARGUMENT for an entry that no browser would send */
 export function checkOrigins(given: unknown): FollowOrigins | undefined {
   if (given === undefined || typeof given === 'function') return given as FollowOrigins | undefined;
   if (!Array.isArray(given)) throw invalid('the option origins is neither a list nor a function.');
@@ -43,18 +43,21 @@ export function isOriginAllowed(request: Request, origins: FollowOrigins | undef
   throw invalid('the function origins gave neither true nor false.');
 }
 
-/** The origin `null`, which frames without an origin send, has no host. */
+/**
+ * Returns true if the origin's host is the request's own. The origin `null`, which frames without an origin send, has
+ * no host.
+ */
 function isOwnHost(origin: string, request: Request): boolean {
   const host = request.headers.get('Host') ?? new URL(request.url).host;
   const page = urlFrom(origin);
   if (page === null || page.host === '' || !HOST.test(host)) return false;
-  // The usual port of the page's scheme may be written or not.
+  // The usual port of the page's scheme may be written or omitted.
   return page.host === urlFrom(`${page.protocol}//${host}`)?.host;
 }
 
 function isOrigin(value: unknown): boolean {
   if (typeof value !== 'string' || !ORIGIN.test(value)) return false;
-  // URL knows the usual ports of http and https. Other schemes, such as those of apps, have the origin `null` there.
+  // URL knows the usual ports of http and https. For other schemes, such as those of apps, `URL.origin` is `null`.
   const { origin } = urlFrom(value) ?? {};
   return origin === value || origin === 'null';
 }

@@ -48,7 +48,7 @@ function bytesOfThrown(thrown: unknown): Uint8Array {
   try {
     return serialize(thrown instanceof Error ? withoutFrames(thrown) : sendableThrown(thrown));
   } catch {
-    // A getter of the error has thrown.
+    // A getter of the error has thrown another error.
     return serialize(new Error('The method threw an error that cannot be sent.'));
   }
 }

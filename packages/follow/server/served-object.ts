@@ -79,9 +79,15 @@ export interface ServedEnvironment extends DeadlineEnvironment {
 const CUT_BYTES_MAX = 8 * 2 ** 20;
 /** The messages per second of all connections together (our choice: an object can read that many, and still answer calls). */
 const MESSAGES_PER_SECOND_OF_ALL = 5000;
-/** After this many bytes, what was sent is counted at once, so that it cannot exceed the bounds by more (our choice). */
+/**
+ * If an event sends this many bytes, the sent messages are counted at once, so that they exceed the bounds by no more
+ * than this (our choice).
+ */
 const COUNTED_AT_ONCE_BYTES = 2 ** 20;
-/** About how many bytes a message has besides its changes and outcomes, with the frame and the bookkeeping of its socket. */
+/**
+ * The approximate size of a message besides its changes and outcomes, including its frame and the bookkeeping of its
+ * socket.
+ */
 const MESSAGE_BYTES = 256;
 
 type Effect<Kind> = Extract<FollowServerEffect, { kind: Kind }>;
@@ -105,7 +111,7 @@ export class ServedObject {
   readonly #caller: Caller;
   /** The identities of the clients whose calls wait or run. */
   readonly #identityByClient = new Map<string, string>();
-  /** Ends the next connection whose time will be over. */
+  /** Ends the connection that must be closed next, at its time. */
   readonly #deadline: Deadline;
   #object: object = {};
   #protocol: OwnedFollowServer | null = null;
@@ -119,7 +125,7 @@ export class ServedObject {
   /** The messages that were sent and that the protocol has not counted, and their bytes. */
   readonly #sentMessages: CountedMessage[] = [];
   #sentBytes = 0;
-  /** The changes that were encoded last: several followers usually need the same ones. */
+  /** The changes that were encoded last, cached because several followers usually need the same changes. */
   #lastChanges: Readonly<Record<'since' | 'to', Position> & { bytes: Uint8Array | null }> | null =
     null;
 
@@ -179,12 +185,14 @@ export class ServedObject {
       this.#sockets.numbersOf(identity).length >= limits.followersPerIdentity;
     if (isFull) return this.#sockets.refuse('TOO_MANY_FOLLOWERS');
     const response = this.#sockets.accept(authorization);
-    // The authorization may have expired before.
+    // The authorization may already have expired.
     this.#runOrAbort(() => this.#endOverdue());
     return response;
   }
 
-  /** Ends the connections of an identity, which may not follow any more. Resolves when that is durable. */
+  /**
+   * Ends the connections of an identity, and refuses the identity from now on. Resolves when the refusal is durable.
+   */
   endFollowers(given: unknown): Promise<void> {
     const identity = checkIdentity('ctx.endFollowers()', given);
     this.#identities.end(identity);
@@ -193,7 +201,7 @@ export class ServedObject {
     return this.#ctx.storage.sync();
   }
 
-  /** Lets an identity follow again. Resolves when that is durable. */
+  /** Lets an identity follow again. Resolves when the permission is durable. */
   allowFollowers(given: unknown): Promise<void> {
     this.#identities.allow(checkIdentity('ctx.allowFollowers()', given));
     return this.#ctx.storage.sync();
@@ -246,7 +254,7 @@ export class ServedObject {
     const { client, position } = message;
     const connection = number;
     if (commonProtocol(message.protocol) === null) {
-      // The rest of the message belongs to another version. The protocol rejects it.
+      // The fields of another protocol version are not read. The protocol rejects this hello.
       const facts = { record: null, lifeAtPosition: null, copyLives: null, canSnapshot: false };
       return this.#deliver({ kind: 'hello', connection, message, ...facts });
     }
@@ -285,36 +293,36 @@ export class ServedObject {
     return { from: this.#source.lifeAt(from.id), at: this.#source.lifeAt(at.id) };
   }
 
-  /** Closes a connection for a reason found here, and tells the protocol that it is closed. */
+  /** Closes a connection for a reason that this file found, and tells the protocol about the close. */
   #closeConnection(number: number, reason: FollowerCloseReason): void {
     this.#sockets.close(number, reason);
     this.#rate.forget(number);
     this.#runOrAbort(() => this.#deliver({ kind: 'closed', connection: number }));
   }
 
-  /** Ends the connections whose time is over. */
+  /** Ends the connections whose end has been reached. */
   #endOverdue(): void {
     for (const { number, reason } of this.#sockets.overdue()) this.#end(number, reason);
     this.#deadline.set(this.#sockets.nextEndMs);
   }
 
-  /** Closes a connection, also in the middle of a turn: its end has no effect on others. */
+  /** Closes a connection, possibly in the middle of a turn. Other connections are not affected. */
   #end(number: number, reason: FollowerCloseReason): void {
     this.#sockets.close(number, reason);
     this.#rate.forget(number);
     this.#update({ kind: 'closed', connection: number });
   }
 
-  /** Takes back the calls of an identity that have not begun: its followers send them again if they may. */
+  /** Withdraws the calls of an identity that have not begun. Its followers send them again if they may follow again. */
   #withdrawCalls(identity: string): void {
     const clients = [...this.#identityByClient].filter(([, of]) => of === identity);
     this.#update({ kind: 'callsWithdrawn', clients: clients.map(([client]) => client) });
   }
 
-  /** Delivers an event that has no effects, also in the middle of a turn. */
+  /** Delivers an event that has no effects, possibly in the middle of a turn. */
   #update(event: Event): void {
     if (this.#protocol === null) return;
-    // In the middle of deleteAll() there is no position, and without effects it makes no difference.
+    // During deleteAll(), there is no position. An event without effects does not need one.
     const head = { id: 0, life: 0 };
     const { state, effects, changedConnections } = stepInPlace(this.#protocol, { ...event, head });
     assert(effects.length === 0, 'an event in the middle of a turn had effects');
@@ -376,7 +384,7 @@ export class ServedObject {
     }
   }
 
-  /** Performs effects in order. A call that ends in its first turn adds its effects at the end of the list. */
+  /** Performs effects in order. A call that ends in its first turn appends its effects to the list. */
   #performAll(effects: readonly FollowServerEffect[]): void {
     this.#effectsToDo.push(...effects);
     if (this.#isPerforming) return;
@@ -392,8 +400,9 @@ export class ServedObject {
   }
 
   /**
-   * Returns the oldest position of a connected follower, after which notes must be kept. Followers that receive a snapshot
-   * do not count, because they can begin it again; nor do those that do not read, because they could keep notes for ever.
+   * Returns the oldest position of a connected follower. Notes after this position must be kept. Followers that receive
+   * a snapshot do not count, because they can begin the snapshot again; nor do followers that do not read, because
+   * notes would be kept for them for ever.
    */
   #oldestSent(): number {
     const connections = [...this.#protocol!.connections.values()];
@@ -454,8 +463,8 @@ export class ServedObject {
   }
 
   /**
-   * Returns the encoded changes between two positions; null if they are too large, or the notes of them are forgotten. Most
-   * followers have the same position, so the last ones are cached.
+   * Returns the encoded changes between two positions; null if the changes are too large, or their notes were deleted.
+   * Most followers have the same position, so the last changes are cached.
    */
   #changesSince(since: Position, to: Position): Uint8Array | null {
     const known = this.#lastChanges;
@@ -481,7 +490,7 @@ export class ServedObject {
     if (next === null) this.#step({ kind: 'partsSent', connection, copy });
   }
 
-  /** Sends a message that has about this many bytes, and asks for a receipt when one is due. */
+  /** Sends a message of approximately this size, and asks for a receipt when one is due. */
   #sendCounted(
     connection: number,
     contentBytes: number,
@@ -497,7 +506,10 @@ export class ServedObject {
     if (this.#sentBytes >= COUNTED_AT_ONCE_BYTES) this.#countSent();
   }
 
-  /** Tells the protocol what was sent. An update of many followers is one event, because each event costs time for each. */
+  /**
+   * Reports the sent messages to the protocol. An update of many followers is reported in one event, because each event
+   * has a cost for each connection.
+   */
   #countSent(): void {
     const messages = this.#sentMessages.splice(0);
     this.#sentBytes = 0;
@@ -507,7 +519,7 @@ export class ServedObject {
   #run(client: string, { method, args }: FollowedCallMessage) {
     let returned: unknown;
     try {
-      // A lazy thenable begins its work when it is resolved, which belongs to the call, too.
+      // A lazy thenable begins its work when it is resolved, and that work belongs to the call, too.
       returned = this.#caller.run(this.#identityByClient.get(client)!, () => {
         const result = this.#invoke(method, args);
         return isThenable(result) ? Promise.resolve(result) : result;
@@ -549,7 +561,9 @@ export class ServedObject {
     this.#step({ kind: 'ended', client, outcome, bytes });
   }
 
-  /** Tells the protocol that the call in its first turn goes on in later turns. Must come before any other event. */
+  /**
+   * Tells the protocol that the call in its first turn continues in later turns. Must be called before any other event.
+   */
   #pauseCall(): void {
     const client = this.#clientInFirstTurn;
     if (client === null) return;

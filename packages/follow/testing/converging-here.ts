@@ -11,7 +11,7 @@ const wasm = new WebAssembly.Module(
   readFileSync(new URL('../../../worker/engine/vfs/sqlite3.wasm', import.meta.url)),
 );
 
-/** With few notes, a follower that was away needs a snapshot; with small parts, it comes in many of them. */
+/** With few notes, a follower that was away needs a snapshot; with small parts, the snapshot has many parts. */
 const TIGHT_BOUNDS = { notesMax: 40, partBytes: 100 };
 
 /** Runs one world. Every second one has tight bounds. */

@@ -81,7 +81,7 @@ export async function converge(
         const before = server.isDown ? await callsOf(client).dump!() : undefined;
         await client.objects.close();
         client.objects = await openOn(client.medium);
-        // The base and the waiting calls are the same as before, so the forecast is.
+        // The base and the waiting calls did not change, so the forecast must not change either.
         if (before !== undefined) expect(await callsOf(client).dump!()).toEqual(before);
       } else if (chance < 0.18) await crash(client, pick, openOn);
       else if (chance < 0.22) {
@@ -101,8 +101,8 @@ export async function converge(
 }
 
 /**
- * Collects the errors by which copies ended, except the loss of power. A copy that ends is received again, which would hide
- * that it had become wrong.
+ * Collects the errors by which copies ended, except the loss of power. A copy that ends is received again, and the new
+ * copy would hide that the old one was wrong.
  */
 function watchFailures(): () => unknown[] {
   const heard = vi.spyOn(console, 'error').mockImplementation(() => {});

@@ -33,11 +33,11 @@ export interface Device {
   readonly here: TestHost;
   readonly followers: Followers;
   room(name: string): FollowedObject;
-  /** How many connections were begun. */
+  /** Returns how many connections were begun. */
   connects(): number;
-  /** The delays of the timers that are set, the shortest first. */
+  /** Returns the delays of the timers that are set, the shortest first. */
   delays(): number[];
-  /** The delays of the timers for which a process of Node waits. */
+  /** Returns the delays of the timers that keep a process of Node alive. */
   keepAliveDelays(): number[];
   /** Runs the timers with this delay, and waits for the work that they start. */
   runTimers(delayMs: number): Promise<void>;

@@ -16,7 +16,7 @@ type ObjectClass = new (ctx: never, env: never) => object;
 export interface Connections {
   /** Opens a connection, as `FollowOptions.connect` does. */
   connect(): LinkSocket;
-  /** If it is set to true, new connections fail, and open ones end. */
+  /** While this is true, new connections fail; setting it to true ends open connections. */
   isDown: boolean;
   /** Ends every open connection. */
   drop(): void;

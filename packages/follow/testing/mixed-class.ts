@@ -55,7 +55,9 @@ export function mixedCall(id: string, pick: (count: number) => number): [string,
 export function mixedClass(Base: new (ctx: never, env: never) => object) {
   return class Mixed extends Base {
     declare ctx: Ctx;
-    /** How many calls of `empty` have deleted the table `done`, and have not stored its rows durably again. */
+    /**
+     * The number of `empty` calls that have deleted the table `done` and have not yet stored its rows durably again.
+     */
     emptying = 0;
 
     constructor(ctx: never, env: never) {

@@ -67,7 +67,7 @@ export async function serverOf(
   return server;
 }
 
-/** Makes a device, whose `open` opens its replica. */
+/** Makes a device with a function `open`, which opens its replica. */
 export async function deviceOf(ends: Ends) {
   const medium = new SlowMedium();
   const here = await createTestHost({}, { Room }, undefined, {

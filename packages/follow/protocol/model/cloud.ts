@@ -37,7 +37,7 @@ import {
 } from './hostile-names.ts';
 import type { CallKind } from './scenario.ts';
 
-/** What is stored of a client: its record, and the outcomes of the calls that it has not acknowledged. */
+/** The stored data of a client: its record, and the outcomes of the calls that the client has not acknowledged. */
 export interface StoredClient {
   readonly record: ClientRecord;
   readonly outcomes: readonly NumberedOutcome[];
@@ -53,7 +53,7 @@ export interface Cloud {
   readonly core: FollowServer;
   readonly storage: Storage;
   readonly life: number;
-  /** For each client, the call that is between its two turns: its tag, after a `+` if the second turn writes. */
+  /** For each client whose call is between its two turns: the call's tag, after a `+` if the second turn writes. */
   readonly betweenTurns: ReadonlyMap<string, string>;
 }
 
@@ -61,7 +61,7 @@ export interface Cloud {
 export type CloudEvent =
   | { readonly kind: 'received'; readonly connection: number; readonly message: MessageToServer }
   | { readonly kind: 'closed'; readonly connection: number }
-  /** A message that is not one of the protocol. */
+  /** A message that the protocol does not have. */
   | { readonly kind: 'malformed'; readonly connection: number }
   | { readonly kind: 'attemptStored'; readonly client: string }
   /** The second turn of a slow call ends. */
@@ -70,7 +70,10 @@ export type CloudEvent =
   /** An idle instance leaves memory; its connections stay. */
   | { readonly kind: 'hibernates' };
 
-/** A message that a side sends. If `message` is null, the side closes the connection; the server has a reason. */
+/**
+ * A message that a side sends. If `message` is null, the side closes the connection; the server gives a reason for
+ * closing.
+ */
 export interface Departure<Message> {
   readonly connection: number;
   readonly message: Message | null;
@@ -89,7 +92,7 @@ type DistributedOmit<Union, Key extends PropertyKey> = Union extends unknown
 const VERSION = 1;
 /** A snapshot has two parts: the notes with an even index, then the others. */
 const PART_COUNT = 2;
-/** As in served-object.ts: what was sent is counted at the end of an event, or after this many bytes. */
+/** As in served-object.ts, the sent messages are counted at the end of an event, or after this many bytes. */
 const COUNTED_AT_ONCE_BYTES = 2 ** 20;
 
 export function startCloud(
@@ -185,7 +188,10 @@ function deliverToCore(cloud: Cloud, event: FollowServerEvent, defects: Defects)
   );
 }
 
-/** What is performed of one event: the transaction, and the messages that leave when it is committed. */
+/**
+ * Performs one event: collects the changes of its transaction, and the messages that leave when the transaction is
+ * committed.
+ */
 class Transaction {
   readonly #defects: Defects;
   readonly #departures: Departure<MessageToFollower>[] = [];
@@ -288,7 +294,7 @@ class Transaction {
     if (next === null) this.#deliver({ kind: 'partsSent', connection, copy });
   }
 
-  /** Sends a message. Those to the hostile follower are so large that each asks for a receipt. */
+  /** Sends a message. Messages to the hostile follower are so large that each asks for a receipt. */
   #sendContent(
     connection: number,
     messageWith: (receipt: number | null) => MessageToFollower,
@@ -307,7 +313,7 @@ class Transaction {
     this.#deliver({ kind: 'sent', messages: this.#uncounted.splice(0) });
   }
 
-  /** Returns a number that no message which may be unread has. */
+  /** Returns a number that no message which may be unread has as its receipt. */
   #newReceipt(): number {
     const unread = [...this.#cloud.core.connections.values()].flatMap((of) => of.unread.messages);
     const known = [...unread, ...this.#uncounted].map(({ receipt }) => receipt ?? 0);

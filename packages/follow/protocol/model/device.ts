@@ -37,11 +37,11 @@ export interface App {
   readonly acknowledged: readonly string[];
   /** The refusals that were reported to this process and not dismissed. */
   readonly shown: readonly { readonly n: number; readonly tag: string }[];
-  /** The refusals whose dismissal is durable. */
+  /** The tags of the refusals whose dismissal is durable. */
   readonly dismissed: readonly string[];
-  /** The refusals whose dismissal is not flushed, so that a crash may undo it. */
+  /** The tags of the refusals whose dismissal is not flushed, so that a crash may undo the dismissal. */
   readonly dismissing: readonly string[];
-  /** True if the files of the device are those of an earlier time. */
+  /** True if the device was given its files of an earlier time. */
   readonly isTakenBack: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface Device {
   readonly core: Follower;
   readonly base: readonly BaseState[];
   readonly queue: readonly StoredQueue[];
-  /** The received parts of a snapshot, with their mark. They outlive a crash, even after they were applied. */
+  /** The received parts of a snapshot, with their mark. The parts outlive a crash, even after they were applied. */
   readonly staged: StagedSnapshot | null;
   /** The texts of the base's rows, then the tags of the forecast calls. */
   readonly forecast: readonly string[];
@@ -103,7 +103,7 @@ export function afterCrash(
   return open(core.client, base, queue, staged, { ...app, dismissed, shown: [], dismissing: [] });
 }
 
-/** Returns a device whose flushed files are those of an earlier time; the app goes on with its next calls. */
+/** Returns a device whose flushed files are those of an earlier time; the app continues with its next calls. */
 export function withFilesOf(copied: Device, { core, app }: Device): Device {
   const [base, queue] = [copied.base[0]!, copied.queue[0]!];
   const then = { ...copied.app, shown: [], dismissing: [], isTakenBack: true };
@@ -224,7 +224,7 @@ export function perform(device: Device, effect: FollowerEffect): Device {
       if (outcome.kind === 'value' && outcome.value !== tagOf(call) && !isForged) {
         throw new Broken(`${tagOf(call)} is answered with the outcome of ${String(outcome.value)}`);
       }
-      // A call that is in the older files may have been answered and acknowledged before.
+      // A call in the older files may have been answered and acknowledged before the files were put back.
       const isLost = end === 'OUTCOME_LOST' && app.isTakenBack;
       if (!isLost && !ALLOWED_OUTCOMES[call.method as CallKind].includes(end)) {
         throw new Broken(`${tagOf(call)} (${call.method}) ends with ${end}`);

@@ -21,7 +21,7 @@ import { type ClientIndex, newWorld, type World } from './world.ts';
 export interface Walk {
   readonly states: number;
   readonly steps: number;
-  /** The longest of the shortest ways from the beginning to a state, in steps. */
+  /** The number of steps from the beginning to the farthest state, by the shortest path. */
   readonly depth: number;
   /** The reasons for which the server has closed connections. */
   readonly closeReasons: ReadonlySet<FollowerCloseReason>;
@@ -29,7 +29,7 @@ export interface Walk {
 }
 
 export interface WalkOptions {
-  /** Takes every step, even where an eager one alone would lead to the same states. */
+  /** Takes every step, even where one eager step alone would lead to the same states. */
   readonly takesEveryStep?: boolean;
   /** Called when all states within this many steps are visited. */
   readonly onDepth?: (depth: number, states: number) => void;
@@ -157,8 +157,8 @@ class Explorer {
   }
 
   /**
-   * Finds a state from which a run without further faults never comes to rest: it has no next step, though not everything
-   * is settled; or it is on a cycle of steps. Returns null if there is none.
+   * Finds a state from which a run without further faults never comes to rest: the state has no next step, though not
+   * everything is settled; or it is on a cycle of steps. Returns null if there is no such state.
    */
   #restlessState(): number | null {
     const { count } = this.#states;

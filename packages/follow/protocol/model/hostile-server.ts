@@ -43,7 +43,7 @@ export interface HostileServerWalk {
   readonly states: number;
   readonly steps: number;
   readonly depth: number;
-  /** How many states have a follower that has stopped, by the reason. */
+  /** How many states have a stopped follower, by the reason for which it stopped. */
   readonly stops: Readonly<Record<string, number>>;
   readonly failure: Failure | null;
 }
@@ -63,7 +63,7 @@ interface State {
 
 const CALLS = 2;
 const CRASHES = 1;
-/** More than a device needs for everything. */
+/** An upper bound of the events that a device needs until everything is settled. */
 const HONEST_EVENTS_MAX = 200;
 const HONEST_CONNECTION = 2;
 /** The life of the positions that the hostile server makes up. */
@@ -162,7 +162,7 @@ class HostileServer {
     }
   }
 
-  /** The step of an event, with all of its effects; and those with a crash between the effects. */
+  /** Returns the step of an event with all of its effects, and the steps with a crash between the effects. */
   *#stepsOf(
     state: State,
     event: FollowerEvent,
@@ -331,7 +331,10 @@ function checkSent({ device, sent }: DeviceTurn, open: number): void {
   }
 }
 
-/** The messages that a hostile server sends to a device in this state: right ones, and those that are wrong in some way. */
+/**
+ * Returns the messages that a hostile server sends to a device in this state: correct messages, and messages that are
+ * wrong in some way.
+ */
 function messagesTo(device: Device): readonly MessageToFollower[] {
   const { core } = device;
   const { queue, base, copy } = core;
@@ -380,7 +383,9 @@ function messagesTo(device: Device): readonly MessageToFollower[] {
   ];
 }
 
-/** First parts, the next part after those of the device, and parts that do not follow them. */
+/**
+ * Returns first parts, the next part after the parts of the device, and parts that do not follow the device's parts.
+ */
 function copiesFor(copy: CopyMark | null): readonly CopyMark[] {
   const first = { from: FORGED, at: FORGED, parts: 1 };
   const follows = { ...(copy ?? first), parts: (copy?.parts ?? 1) + 1 };

@@ -21,27 +21,33 @@ import type { HostileFollower } from './scenario.ts';
 
 /** A connection of the hostile follower. */
 export interface HostileEnd {
-  /** True once the server has welcomed it. */
+  /** True once the server has welcomed this connection. */
   readonly isWelcome: boolean;
-  /** The receipts of the messages with content that were sent on it and that it has not read; null for none. */
+  /**
+   * The receipts of the messages with content that the server sent on this connection and that the follower has not
+   * read; null for a message without a receipt.
+   */
   readonly unread: readonly (number | null)[];
 }
 
-/** A message of the hostile follower, or its end of a connection. */
+/** A message that the hostile follower sends, or its closing of a connection. */
 export interface HostileAct {
   readonly event: Extract<CloudEvent, { readonly kind: 'received' | 'malformed' }>;
-  /** True if it has read everything before, whose newest receipt it sends. */
+  /** True if the follower has read everything that it was sent before. It then sends the newest receipt. */
   readonly isReading: boolean;
 }
 
 const NEW_END: HostileEnd = { isWelcome: false, unread: [] };
-/** The marks of its calls. The marks of other calls are smaller. */
+/** The marks of the hostile follower's calls. The marks of other calls are smaller. */
 const MARKS = [70, 71] as const;
 /** Numbers that no receipt has. */
 const WRONG_RECEIPT = 0;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** So much may be unread: while one message is, a part may follow, and with the last part the cut after it. */
+/**
+ * The most messages that may be unread: while one message is unread, a part may follow, and with the last part the
+ * update after it.
+ */
 const UNREAD_COUNT_MAX = 3;
 
 export function hostileEndOf(ends: readonly HostileEnd[], connection: number): HostileEnd | null {
@@ -101,7 +107,10 @@ export function hostileActs(
   });
 }
 
-/** The messages that can be said on a connection. Each field has the right value, and those that are wrong in one way each. */
+/**
+ * The messages that the follower can send on a connection: each field has the right value, or a value that is wrong in
+ * one way.
+ */
 class Alphabet {
   readonly #cloud: Cloud;
   readonly #connection: number;
@@ -123,7 +132,9 @@ class Alphabet {
     this.#head = { id: notes.length, life: Number(notes.at(-1)?.split('@')[1] ?? 0) };
   }
 
-  /** `receipt` is the newest that the follower has been asked for; null if there is none. */
+  /**
+   * Returns the messages. `receipt` is the newest receipt that the follower has been asked for; null if there is none.
+   */
   messages(receipt: number | null): readonly MessageToServer[] {
     const receipts = receipt === null ? [WRONG_RECEIPT] : [WRONG_RECEIPT, receipt];
     return [
@@ -149,7 +160,10 @@ class Alphabet {
     return core.clients.get(client)?.record ?? storage.clients.get(client)?.record ?? none;
   }
 
-  /** Nothing acknowledged, everything, one more than everything, and the largest number. */
+  /**
+   * Returns the acknowledgements to try: of nothing, of everything, of one call more than everything, and of the
+   * largest number.
+   */
   #acksOf(client: string | null): readonly number[] {
     const { last } = this.#recordOf(client);
     return [...new Set([0, last, last + 1, LARGEST])].filter(Number.isSafeInteger);

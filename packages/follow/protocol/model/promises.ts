@@ -12,7 +12,10 @@ const KINDS_WITH_WRITES: readonly CallKind[] = ['write', 'thrown', 'slow', 'ling
 /** The kinds of calls whose refusal the app must see. */
 const REFUSED_KINDS: readonly CallKind[] = ['refused', 'thrown', 'fatal'];
 
-/** The pairs of a device and a server's storage that were checked. While no restore has happened, a pair is checked once. */
+/**
+ * The pairs of a device and a server's storage that were already checked. While no restore has happened, a pair is
+ * checked once.
+ */
 export type CheckedPairs = Map<Device, Set<Storage>>;
 
 /** Checks all promises of the protocol in a world. @throws Broken if one does not hold */
@@ -92,7 +95,10 @@ function checkForecast(device: Device): void {
   if (duplicate !== undefined) throw new Broken(`${clientOf(device)} shows ${duplicate} duplicate`);
 }
 
-/** Checks that each acknowledged call waits in the queue, is in the base, or has a refusal that is kept until it is dismissed. */
+/**
+ * Checks that each acknowledged call waits in the queue, is in the base, or has a refusal that is stored until it is
+ * dismissed.
+ */
 function checkCalls(
   device: Device,
   { storage }: Cloud,
@@ -134,7 +140,7 @@ function isTakenBack(
   return isIn(notesBeforeRestore) && !isIn(notes);
 }
 
-/** Returns the call's tag of a note: `A1` for the note `A1@2`. */
+/** Returns the tag of the call that wrote a note: `A1` for the note `A1@2`. */
 function tagOfText(text: string): string {
   return text.split('@')[0]!;
 }

@@ -48,7 +48,10 @@ export interface FaultBudget {
   readonly repeats: number;
   /** A message of a lost connection reaches a device after the next connection was made. */
   readonly late: number;
-  /** The files of a device are copied, and later take the place of those of then: a profile comes back from a backup. */
+  /**
+   * The files of a device are copied, and later the copy replaces the current files, as when a profile comes back from
+   * a backup.
+   */
   readonly copies: number;
   /** The app dismisses a refusal. This is not a fault, but like a fault it may happen or not. */
   readonly dismissals: number;
@@ -56,10 +59,10 @@ export interface FaultBudget {
   readonly hostile: number;
 }
 
-/** The follower that does not keep to the protocol (hostile.ts). */
+/** A follower that does not keep to the protocol (hostile.ts). */
 export interface HostileFollower {
   readonly connections: 1 | 2;
-  /** The kinds of calls that it makes. */
+  /** The kinds of calls that the hostile follower makes. */
   readonly kinds: readonly CallKind[];
 }
 
@@ -88,7 +91,7 @@ export const NO_FAULTS: FaultBudget = {
   hostile: 0,
 };
 
-/** The calls of a hostile follower that are enough for most of what it can do. */
+/** A hostile follower with enough calls for most of what such a follower can do. */
 const HOSTILE: HostileFollower = { connections: 1, kinds: ['write', 'slow'] };
 
 interface ScenarioOptions {

@@ -12,10 +12,13 @@ import { CALL_BYTES, CONTENT_BYTES, isHostileClient } from './hostile-names.ts';
 import type { Scenario } from './scenario.ts';
 import { CLIENTS, type ClientIndex, type World } from './world.ts';
 
-/** 64 calls whose arguments have 2 MiB in all, and 4 KiB each for the rest of their messages. */
+/**
+ * The most bytes that may wait: 64 calls whose arguments have 2 MiB in total, and 4 KiB of each call for the rest of
+ * its message.
+ */
 const WAITING_BYTES_MAX = 2 * 2 ** 20 + 64 * 4096;
 const WAITING_COUNT_MAX = 64;
-/** A call that has begun adds its outcome. */
+/** The most bytes of unacknowledged outcomes: a call that has begun below the limit adds its outcome. */
 const OUTCOME_BYTES_MAX = 2 ** 20 + CONTENT_BYTES;
 
 /** Checks the server's promises in a world with a hostile follower. @throws Broken if one does not hold */

@@ -59,7 +59,7 @@ export function canFaultsHit({ faultsAt }: Scenario, client: ClientIndex): boole
   return faultsAt === null || faultsAt === CLIENTS[client];
 }
 
-/** The name of a device's step, and what it changes besides the device. */
+/** The name of a device's step, and the parts of the world besides the device that the step changes. */
 interface StepOfDevice {
   readonly name: () => string;
   readonly prepare?: (world: World) => World;
@@ -183,7 +183,7 @@ class Steps {
     }
   }
 
-  /** Adds that the files of a device are copied, and that the copy takes their place. */
+  /** Adds the step that copies the files of a device, and the step in which the copy replaces the device's files. */
   #addCopies(client: ClientIndex): void {
     const world = this.#world;
     const { copied } = world.ghost;
@@ -215,7 +215,7 @@ class Steps {
     const name = CLIENTS[client];
     const [message] = down;
     if (message !== undefined) {
-      // If the connection is cut or may be closed, its end may overtake the message.
+      // If the connection is cut or may be closed, the end of the connection may overtake the message.
       const isOnlyWire = this.#world.wires.every(
         (other) => other === wire || other.client !== client,
       );
@@ -255,7 +255,10 @@ class Steps {
     });
   }
 
-  /** Adds the steps of an event at a device: one with all of its effects, and one for each crash between them. */
+  /**
+   * Adds the steps of an event at a device: one step with all of the event's effects, and one step for each crash
+   * between two effects.
+   */
   #addEventAtDevice(
     client: ClientIndex,
     event: FollowerEvent,
@@ -349,7 +352,10 @@ class Steps {
     );
   }
 
-  /** Adds the steps of an event at the server: one with all of its messages, and others with a restart between them. */
+  /**
+   * Adds the steps of an event at the server: one step with all of its messages, and others with a restart between two
+   * messages.
+   */
   #addEventAtServer(
     event: CloudEvent,
     name: () => string,

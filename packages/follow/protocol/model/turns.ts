@@ -22,7 +22,7 @@ export interface DeviceTurn {
   readonly crashes: () => readonly Crash[];
 }
 
-/** A device after a crash, which has left its logs in one of several possible states. */
+/** A device after a crash. A crash may leave the device's logs in one of several states; this is one of them. */
 export interface Crash {
   readonly device: Device;
   /** The messages that left before the crash. */
@@ -82,7 +82,10 @@ export class Turns {
     return crashes;
   }
 
-  /** Drops data that matters only after a crash: earlier states of the logs, and staged parts that were applied. */
+  /**
+   * Removes data that matters only after a crash: earlier states of the logs, and staged parts that were already
+   * applied.
+   */
   withoutCrashes(device: Device): Device {
     let settled = this.#settled.get(device);
     if (settled === undefined) {

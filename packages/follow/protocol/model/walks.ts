@@ -80,7 +80,7 @@ export const LARGER_HOSTILE_WALKS: readonly Scenario[] = [
   scenario('A write, A write', { hostile: 4 }),
 ];
 
-/** The walks of `npm run model:follow:largest`, which take two and a half hours in total, and 6 GB of memory. */
+/** The walks of `npm run model:follow:largest`, which take two and a half hours in total, and need 6 GB of memory. */
 export const THREE_CALLS_WITH_ALL_FAULTS: readonly Scenario[] = [
   scenario('A write, B write, A write', ALL_FAULTS, { at: 'A' }),
   scenario('B write, A write, B write', ALL_FAULTS, { at: 'A' }),
@@ -93,7 +93,7 @@ export const HOSTILE_SERVER_WALKS: readonly HostileServerScenario[] = [
   { messages: 3, isNew: true },
 ];
 
-/** The walks of `npm run model:follow`, which take minutes. */
+/** The walks of `npm run model:follow` with a hostile server, which take minutes. */
 export const LARGER_HOSTILE_SERVER_WALKS: readonly HostileServerScenario[] = [
   { messages: 4, isNew: false },
   { messages: 5, isNew: true },
@@ -122,10 +122,10 @@ export function nameOfHostileServer({ messages, isNew }: HostileServerScenario):
   return `${messages} messages of a hostile server${isNew ? '; new device' : ''}`;
 }
 
-/** A defect, and how to look for a walk in which it breaks a promise. */
+/** A defect, and a function that looks for a walk in which the defect breaks a promise. */
 interface NamedDefect {
   readonly name: string;
-  /** Returns the first such walk; null if there is none. */
+  /** Returns the first walk in which the defect breaks a promise; null if there is none. */
   readonly refutation: () => WalkRow | null;
 }
 

@@ -39,11 +39,11 @@ export interface LateMessage {
 
 /** History that neither side of the protocol knows; the model needs it to restore the server and to check promises. */
 export interface Ghost {
-  /** The earlier commits of the server, kept as long as a restore to one of them may come. */
+  /** The earlier commits of the server, stored as long as a restore to one of them may come. */
   readonly commits: readonly Storage[];
-  /** The server's notes at the time of the restore, which took some of them back. */
+  /** The server's notes at the time of the restore, which removed some of them. */
   readonly notesBeforeRestore: readonly string[];
-  /** The device whose files were copied, as it was then; null if none was. */
+  /** A device whose files were copied, in its state at that time; null if no files were copied. */
   readonly copied: CopiedDevice | null;
 }
 
