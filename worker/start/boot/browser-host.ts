@@ -24,13 +24,13 @@ import { type HostedApp, type RunningHost, startHost } from './start-host.ts';
 type Wasm = URL | WebAssembly.Module | null;
 
 export interface BrowserHostOptions extends HostedApp {
-  /** Name of the directory; one host uses it at a time. */
+  /** The name of the directory; one host uses it at a time. */
   readonly directory: string;
   /** The medium of the files. @default null: the medium where the files already are, else the best one available */
   readonly medium?: StorageMedium | null;
   /** The instrumented SQLite, as a compiled module or an address; null if unknown. @default the file beside the worker */
   readonly wasm?: Wasm | Promise<Wasm>;
-  /** The classes of its objects. @default none: objects of `openStorage` only */
+  /** The classes of the host's objects. @default none: only objects of `openStorage` */
   readonly classes?: ClassRegistry;
   /** The realm that replaces globals of this thread for object code. */
   readonly realm: Realm;
@@ -59,11 +59,14 @@ const FILE_TIME: BrowserMediumEnvironment = {
   after: (delayMs, task) => systemTime.after(delayMs, task, false),
 };
 
-/** The delay of estimates of free space. It is longer than the 50 ms for which a closing page waits for its writes. */
+/**
+ * The delay before free space is estimated. It is longer than the 50 ms for which a closing page waits for its writes.
+ */
 const ESTIMATE_AFTER_MS = 250;
 
-// Estimates the free space. In Firefox 153 the page's thread makes the estimate, and the worker is blocked until then. The
-// delay makes sure that no write waits for it, because the page's thread may be waiting for that write.
+// Estimates the free space. In Firefox 153 the page's thread makes the estimate, and the worker is blocked until then.
+// The caller delays the estimate so that no write waits for it, because the page's thread may be waiting for that
+// write.
 async function estimate(): Promise<Space> {
   await FILE_TIME.sleep(ESTIMATE_AFTER_MS);
   const { usage = 0, quota = Number.POSITIVE_INFINITY } = await navigator.storage.estimate();
@@ -79,8 +82,8 @@ interface Parts {
 }
 
 /**
- * Opens SQLite, the medium and the catalog in parallel, because all pages wait for a takeover. If both fail, the medium's
- * error is thrown.
+ * Opens SQLite, the medium and the catalog in parallel, because all pages wait for a takeover. If the medium and the
+ * catalog both fail, the medium's error is thrown.
  */
 async function openParts(
   { directory, medium: wanted = null, wasm = ownWasmUrl() }: BrowserHostOptions,
@@ -99,7 +102,7 @@ async function openParts(
     tellLost(reason);
     return reason;
   };
-  // Without classes no catalog is needed, because such objects have no alarms and are never listed.
+  // Without classes no catalog is needed, because objects without a class have no alarms and are never listed.
   const isListed = !classes.isEmpty && wanted !== 'memory';
   const listing = isListed
     ? IdbCatalog.open(directory, whenLost)
@@ -120,9 +123,11 @@ async function openParts(
   }
 }
 
-/** Returns the reason of the loss: that the files were deleted, if so, or else the loss of the catalog. */
+/**
+ * Returns the reason of the loss: the deletion of the files if they were deleted, otherwise the loss of the catalog.
+ */
 async function whyLost({ watch, suspect }: BrowserMedium, lost: Error): Promise<Error> {
-  suspect(); // the next call checks that the files exist
+  suspect(); // The next call checks that the files exist.
   await FILE_TIME.sleep(REASON_WAIT_MS);
   suspect();
   try {
@@ -192,7 +197,7 @@ export function flagReader(load: Load, makeFlag: () => string): (url: string) =>
   };
 }
 
-/** Makes the function for a worker. Pages cannot load synchronously. */
+/** Makes the function that reads flags in a worker. Pages cannot load synchronously, so they cannot read flags. */
 function workerFlagReader(): (url: string) => boolean {
   if (typeof XMLHttpRequest !== 'function') return () => false;
   return flagReader(loadNow, () => URL.createObjectURL(new Blob([])));

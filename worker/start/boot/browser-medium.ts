@@ -23,13 +23,19 @@ export interface BrowserMedium {
   /** Resolves to the reason when the files were deleted, or can no longer be reached. */
   readonly lost: Promise<Error>;
   readonly watch: FilesWatch;
-  /** Tells the medium about a failure that deleted files would explain, so that the next call checks them. */
+  /**
+   * Tells the medium about a failure that deleted files would explain, so that the next call checks whether the files
+   * exist.
+   */
   readonly suspect: () => void;
 }
 
 export interface BrowserMediumEnvironment extends OpfsEnvironment, WatchEnvironment {}
 
-/** How long the loss of a connection waits for a better reason: a database that is being deleted may still be found. */
+/**
+ * How long the loss of a connection to IndexedDB waits for a better reason: a database that is being deleted may still
+ * be found.
+ */
 const REASON_WAIT_MS = 1000;
 
 /**
@@ -108,7 +114,7 @@ async function onIndexedDb(
     const [settled] = await Promise.allSettled([result]);
     if (medium.isLost) {
       const reason = await lost;
-      await environment.sleep(0); // The connections have closed by then.
+      await environment.sleep(0); // The connections have closed after this turn.
       throw reason;
     }
     if (settled.status === 'rejected') throw settled.reason;
@@ -144,7 +150,7 @@ async function readRecord(directory: string): Promise<StorageMedium | null> {
   try {
     return await recordedMedium(directory);
   } catch (cause) {
-    // Without objects on OPFS, the directory may be in IndexedDB, and a new one on OPFS would look empty.
+    // Without objects on OPFS, the directory may be in IndexedDB, and a new directory on OPFS would look empty.
     if (await OpfsMedium.hasObjects(directory)) return 'opfs';
     if (cause instanceof SilentDatabase) throw recordLocked(directory, cause);
     const isFull = await isFromFullDisk(cause);

@@ -1,18 +1,19 @@
-// A candidate's side of the election: its states, and its transitions. Pure: events in, effects out.
+// A candidate's side of the election: its states, and its transitions. The functions are pure: they take a state
+// and an event, and return the next state and the effects.
 //
 // Candidates wait in the queue of the leader's lock. When its turn comes, a candidate goes back in the queue while a
 // candidate of a newer deployment waits; and a candidate that hears that an older deployment leads asks that leader to step
-// down. So the newest living deployment leads, and the last tab does, whatever it runs.
+// down. So the newest living deployment leads, or the last tab, whatever deployment it runs.
 //
 // The caller performs the effects of an event in order, before the next event.
 //
 // Invariants:
 //   the host is opened only while the lock is held, and the lock is released only after the host has closed
 //   the election ends in whatever way deployments compare: a candidate stands back for another once until somebody leads,
-//   asks each leader to step down once, and asks nobody while one lives that it stepped down for
-// The first is asserted; the second is about several workers, and the model walks it.
+//   asks each leader to step down once, and asks no leader while a candidate lives that it stepped down for
+// The first invariant is asserted. The second concerns several workers, so the model checks it.
 //
-// Does not know locks, channels, objects, files, nor the time. packages/testing/election walks its states.
+// This file does not know locks, channels, objects, files, nor the time. packages/testing/election walks its states.
 
 import {
   type Deployment,
@@ -30,49 +31,55 @@ import {
 import type { MachineStep } from '../../../src/shared/wire/machine.ts';
 import type { LivingCandidate } from './candidates.ts';
 
-/** Whether a candidate that waits takes over from an older leader. */
+/** Whether a waiting candidate takes over from an older leader. */
 export type Takeover =
   | { readonly kind: 'none' }
   /** The candidate has asked this leader to step down. */
   | { readonly kind: 'asked'; readonly leader: string }
-  /** The host could not be created: the candidate leads if no other worker does, and takes over from none. */
+  /** The host could not be created. The candidate leads if no other worker does, and asks no leader to step down. */
   | { readonly kind: 'refused' };
 
 export type CandidatePlace =
   | { readonly kind: 'new' }
-  /** The candidate is in no queue; its page was informed, and may start it again. */
+  /** The candidate is in no queue. Its page was informed, and may start the candidate again. */
   | { readonly kind: 'failed' }
-  /** The others do not see it yet. */
+  /** The other candidates do not see this candidate yet. */
   | { readonly kind: 'introducing'; readonly takeover: Takeover }
-  /** `turn` is null in the queue. With the lock, the candidate looks who waits, then opens the host. */
+  /**
+   * `turn` is null while the candidate is in the queue. With the lock, the candidate finds out who waits, then opens
+   * the host.
+   */
   | {
       readonly kind: 'waiting';
       readonly takeover: Takeover;
       readonly turn: null | 'looking' | 'opening';
     }
   | { readonly kind: 'leading'; readonly medium: StorageMedium }
-  /** Holds the lock until its host has closed; it is in the queue again already. */
+  /** The candidate holds the lock until its host has closed. It is already in the queue again. */
   | { readonly kind: 'yielding' }
-  /** Holds the lock until it has ended, and serves no page. */
+  /** The candidate holds the lock until its worker has ended, and serves no page. */
   | { readonly kind: 'ending' };
 
 export interface Candidacy {
   readonly worker: string;
-  /** Null before the first introduction; the candidate hears nobody until then. */
+  /**
+   * The candidate's own deployment. Null before the first introduction; until then the candidate ignores other workers.
+   */
   readonly deployment: Deployment | null;
   readonly place: CandidatePlace;
-  /** Candidates that it has stood back for since it last heard of a leader. */
+  /** The candidates that this candidate has stood back for since it last heard of a leader. */
   readonly stoodBackFor: readonly string[];
-  /** Candidates that it has stepped down for. */
+  /** The candidates that this candidate has stepped down for. */
   readonly steppedDownFor: readonly string[];
-  /** Leaders that it has asked to step down before its last turn. */
+  /** The leaders that this candidate has asked to step down before its last turn. */
   readonly askedBefore: readonly string[];
-  /** How often a leader was heard: the answer to an earlier one is out of date. */
+  /** How often a leader was heard. An answer that belongs to an earlier count is out of date. */
   readonly heardCount: number;
 }
 
 /**
- * Another worker that leads, as its announcement describes it. The deployment is null if that version announces none.
+ * Another worker that leads, as its announcement describes it. The deployment is null if the leader's version of this
+ * package announces no deployment.
  */
 export interface AnnouncedLeader extends Versions {
   readonly worker: string;
@@ -80,7 +87,7 @@ export interface AnnouncedLeader extends Versions {
   readonly medium: StorageMedium;
 }
 
-/** Why the candidate asks which candidates live. */
+/** The reason for which the candidate asks which candidates live. */
 export type Question =
   | { readonly kind: 'turn' }
   | { readonly kind: 'judgement'; readonly leader: AnnouncedLeader; readonly count: number }
@@ -111,39 +118,45 @@ export type CandidacyEvent =
   | { readonly kind: 'asked' }
   /** A candidate asks this worker to step down. */
   | { readonly kind: 'takeover'; readonly by: string }
-  /** The files of the host are loaded, so that it may take over. */
+  /** The files of the host are loaded, so that the candidate may take over. */
   | { readonly kind: 'prepared'; readonly judgement: Judgement }
   | { readonly kind: 'notPrepared'; readonly judgement: Judgement; readonly error: unknown }
-  /** The host has closed, and every connection with it. */
+  /** The host and all of its connections have closed. */
   | { readonly kind: 'yielded' }
   /** The host has lost its files. */
   | { readonly kind: 'lost'; readonly error: Error };
 
 export type CandidacyEffect =
-  /** Waits for the worker's own lock, tells the page, and finds out the deployment: `introduced` or `failed`. */
+  /**
+   * Waits for the worker's own lock, tells the page, and finds out the deployment. The resulting event is `introduced`
+   * or `failed`.
+   */
   | { readonly kind: 'introduce' }
-  /** Requests the leader's lock, then shows the candidate to the others: `turn` or `failed`. */
+  /** Requests the leader's lock, then shows the candidate to the others. The resulting event is `turn` or `failed`. */
   | { readonly kind: 'queue' }
   /** Releases the leader's lock. */
   | { readonly kind: 'release' }
   /** Hides the candidate from the others. */
   | { readonly kind: 'hide' }
-  /** Shows the candidate to the others, and finds out who lives: `listed` or `failed`. */
+  /**
+   * Shows the candidate to the others, and finds out which candidates live. The resulting event is `listed` or
+   * `failed`.
+   */
   | { readonly kind: 'list'; readonly question: Question }
-  /** Loads the files of the host: `prepared` or `notPrepared`. */
+  /** Loads the files of the host. The resulting event is `prepared` or `notPrepared`. */
   | { readonly kind: 'prepare'; readonly judgement: Judgement }
-  /** Loads them when this candidate is the next in line. */
+  /** Loads the files of the host when this candidate is the next in line. */
   | { readonly kind: 'prepareInLine' }
-  /** `opened` or `notOpened`. */
+  /** Opens the host. The resulting event is `opened` or `notOpened`. */
   | { readonly kind: 'open' }
-  /** Serves pages from now on; the own page is connected. */
+  /** Serves pages from now on. The worker's own page is connected. */
   | { readonly kind: 'serve'; readonly medium: StorageMedium }
   | { readonly kind: 'connectOwnPage' }
   /** Tells the page again that the worker runs. */
   | { readonly kind: 'confirm' }
-  /** Steps down in order, and closes the host: `yielded`. */
+  /** Steps down in order, and closes the host. The resulting event is `yielded`. */
   | { readonly kind: 'yield'; readonly fact: string }
-  /** Ends every connection, then the worker. */
+  /** Ends every connection, then ends the worker. */
   | { readonly kind: 'end'; readonly error: Error }
   /** Tells the page that this worker cannot lead. */
   | { readonly kind: 'report'; readonly error: unknown }
@@ -152,7 +165,7 @@ export type CandidacyEffect =
 
 export type CandidacyStep = MachineStep<Candidacy, CandidacyEffect>;
 
-/** How another deployment compares with one's own. */
+/** Compares another deployment with the candidate's own. */
 export type CompareDeployments = (other: Deployment, own: Deployment) => Order;
 
 const NO_TAKEOVER: Takeover = { kind: 'none' };
@@ -211,7 +224,7 @@ export function stepCandidacy(
       );
     }
     case 'yielded':
-      if (state.place.kind !== 'yielding') return unchanged(state); // The files were cleared meanwhile.
+      if (state.place.kind !== 'yielding') return unchanged(state); // Site data was cleared meanwhile.
       return waits(state, NO_TAKEOVER, { kind: 'release' });
     case 'lost':
       if (state.place.kind !== 'leading' && state.place.kind !== 'yielding')
@@ -226,7 +239,7 @@ function onStarted(state: Candidacy): CandidacyStep {
     const takeover = kind === 'new' ? NO_TAKEOVER : ({ kind: 'refused' } as const);
     return to(state, { kind: 'introducing', takeover }, { kind: 'introduce' });
   }
-  // The page may have forgotten this worker since it said so.
+  // The page may have forgotten this worker since the worker announced itself.
   const confirm = { kind: 'confirm' } as const;
   return kind === 'leading'
     ? unchanged(state, { kind: 'connectOwnPage' }, confirm)
@@ -239,7 +252,10 @@ function onIntroduced(state: Candidacy, deployment: Deployment): CandidacyStep {
   return waits({ ...state, deployment }, state.place.takeover, { kind: 'queue' }, who);
 }
 
-/** A host that is being opened is not given up: nobody else may open it before that has ended. */
+/**
+ * Handles a failure. A host that is being opened is not given up: no other worker may open it before this opening has
+ * ended.
+ */
 function onFailed(state: Candidacy, error: unknown): CandidacyStep {
   const { place } = state;
   if (place.kind === 'introducing') return fails(state, error);
@@ -258,7 +274,7 @@ function fails(state: Candidacy, error: unknown, ...effects: CandidacyEffect[]):
 
 function takesTurn(state: Candidacy): CandidacyStep {
   const { place, askedBefore } = state;
-  // The candidate has failed since.
+  // The candidate has failed since it requested the lock.
   if (place.kind !== 'waiting') return unchanged(state, { kind: 'release' });
   const { takeover } = place;
   const isAsked = takeover.kind === 'asked';
@@ -342,7 +358,7 @@ function heard(
   const count = state.heardCount + 1;
   const next = { ...state, stoodBackFor: [], heardCount: count };
   const judgement = { kind: 'judgement', leader, count } as const;
-  // A leader of a version that tells nothing of its deployment would not step down.
+  // A leader of a version that does not announce its deployment would not step down.
   const order = leader.deployment === null ? 'same' : orderOf(leader.deployment, deployment);
   if (order !== 'older') return onJudged(next, judgement, order);
   return mayAsk(next, leader.worker)
@@ -356,7 +372,7 @@ function mayAsk({ place, askedBefore }: Candidacy, leader: string): boolean {
 }
 
 function onJudged(state: Candidacy, { leader, count }: Judgement, order: Order): CandidacyStep {
-  if (count !== state.heardCount) return unchanged(state); // Another leader was heard since.
+  if (count !== state.heardCount) return unchanged(state); // Another leader was heard since the question was asked.
   const { worker, deployment, ...facts } = leader;
   const own = order === 'same' && deployment !== null ? state.deployment : null;
   const build = deployment?.build ?? null;
@@ -364,14 +380,16 @@ function onJudged(state: Candidacy, { leader, count }: Judgement, order: Order):
   const post = { kind: 'post', message } as const;
   if (order !== 'older') return unchanged(state, post, { kind: 'prepareInLine' });
   const { place } = state;
-  // If it leads since, the message is of an earlier leader.
+  // If this worker leads by now, the message is from an earlier leader.
   if (place.kind !== 'waiting') return unchanged(state, post);
   const request = { type: 'takeover', worker, by: state.worker } as const;
   const asking = { ...place, takeover: { kind: 'asked', leader: worker } } as const;
   return to(state, asking, post, { kind: 'tell', message: request });
 }
 
-/** Only for a candidate in the queue: then somebody leads afterwards. */
+/**
+ * Stands back for a newer candidate. Only a candidate in the queue is accepted, because then a worker leads afterwards.
+ */
 function yieldsTo(state: Candidacy, newer: LivingCandidate | undefined): CandidacyStep {
   if (newer === undefined || state.place.kind !== 'leading') return unchanged(state);
   const steppedDownFor = withAdded(state.steppedDownFor, newer.worker);

@@ -4,7 +4,7 @@
 //
 // Invariant: an event is handled after all effects of the one before. The lock is held until the candidacy releases it.
 //
-// Does not know objects and files: the caller creates the host.
+// This file does not know objects and files: the caller creates the host.
 
 import { type Build, deploymentIn } from '../../../src/shared/contract/deployment.ts';
 import { assert, isDefect } from '../../../src/shared/contract/invariant.ts';
@@ -38,9 +38,9 @@ import { type CompareBuilds, orderOf } from './deployment-order.ts';
 import { Leadership } from './leadership.ts';
 import { CandidatePreparation } from './preparation.ts';
 
-/** The part of a worker's global scope that is used. */
+/** The members of a worker's global scope that this file uses. */
 export interface CandidateEnvironment {
-  /** To and from the page that started this worker. */
+  /** Posts messages to the page that started this worker, and receives messages from it. */
   readonly page: {
     postMessage(message: unknown, transfer?: Transferable[]): void;
     addEventListener(type: string, listener: (event: Event) => void): void;
@@ -50,15 +50,14 @@ export interface CandidateEnvironment {
   };
   readonly locks: CandidateLocks;
   readonly after: (delayMs: number, task: () => void) => void;
-  /** Milliseconds that only go forward. */
+  /** Returns milliseconds that never decrease. */
   readonly elapsed: () => number;
   readonly openChannel: (name: string) => BroadcastChannel;
 }
 
 /**
- * How long a worker whose files are gone waits after it has told its clients, before it ends.
- * Otherwise its lock may be released before the message arrives, and the lock does not tell the
- * reason.
+ * How long a worker whose files are gone waits between telling its clients and ending. Otherwise its lock may be
+ * released before the message arrives, and a released lock does not tell clients the reason.
  */
 const LAST_WORDS_MS = 500;
 
@@ -73,19 +72,19 @@ export type DirectoryOptions = Pick<
   'directory' | 'medium' | 'wasmUrl' | 'pageWasmUrl' | 'lateUrl' | 'history' | 'limits'
 >;
 
-/** The host of a worker that leads, and how its deployment differs from others. */
+/** The code of a worker: it creates the host, and tells how its deployment differs from other deployments. */
 export interface HostedCode {
-  /** The app's name for its deployment. @default nothing */
+  /** The app's name for its deployment. @default no name */
   readonly build?: Build;
   readonly compareBuilds?: CompareBuilds;
-  /** A digest that differs when the code does. */
+  /** Returns a digest that differs between different code. */
   digest(): Promise<string>;
   /**
-   * Loads the files of the host, while another still leads. A candidate that takes over reports a
-   * rejection to its page; a candidate that waits in line tries again when its turn comes.
+   * Loads the files of the host while another worker still leads. A candidate that takes over reports a rejection to
+   * its page; a candidate that waits in line tries again when its turn comes.
    */
   prepare?(options: DirectoryOptions): Promise<unknown>;
-  /** Creates the host. The page receives its rejection. */
+  /** Creates the host. If this rejects, the page receives the error. */
   createHost(options: DirectoryOptions): Promise<ServedHost>;
 }
 
@@ -115,12 +114,12 @@ class Candidate {
   #preparation: CandidatePreparation | null = null;
   /** Releases the leader's lock. */
   #release = () => {};
-  /** The host, while it is open. */
+  /** The services of the host while it is open; otherwise null. */
   #service: WorkerService | null = null;
   #leadership: Leadership | null = null;
-  /** How many connections its own page was given over its own channel. */
+  /** How many connections this worker's own page was given over the page's own channel. */
   #connectionCount = 0;
-  /** It has violated an assertion, and is about to end. */
+  /** True once this worker has violated an assertion, so that it is about to end. */
   #isBroken = false;
 
   constructor(identity: StartMessage, code: HostedCode, environment: CandidateEnvironment) {
@@ -250,7 +249,7 @@ class Candidate {
         this.#step({ kind: 'turn' });
       });
     this.#environment.locks.request(this.#names.leaderLock, {}, turn).catch(failed);
-    // Requested second: observers of the candidate know that it is in the queue.
+    // The presence is shown after the lock was requested, so that a candidate that others see is in the queue.
     this.#presence?.show().catch(failed);
   }
 
@@ -347,7 +346,7 @@ class Candidate {
     }
   }
 
-  // The handles of lost files last as long as this worker, and prevent the next worker from opening files of
+  // The open file handles of lost files last as long as this worker, and prevent the next worker from opening files of
   // the same names.
   #end(error: Error): void {
     this.#control.close();

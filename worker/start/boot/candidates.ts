@@ -9,11 +9,11 @@
 import { type Deployment, deploymentIn } from '../../../src/shared/contract/deployment.ts';
 import type { Locks } from '../../../src/shared/wire/control.ts';
 
-/** The part of `navigator.locks` that is used. */
+/** The members of `navigator.locks` that this file uses. */
 export interface CandidateLocks extends Locks {
   query(): Promise<{
     readonly held?: readonly ListedLock[];
-    /** The waiting requests. Those of one name are in the order of its queue. */
+    /** The waiting requests. Requests for one name are in the order of that name's queue. */
     readonly pending?: readonly ListedLock[];
   }>;
 }
@@ -64,7 +64,10 @@ export class Presence {
   }
 }
 
-/** Lists all locks; none if the browser refuses, as Firefox 153 does in a frame of another site, where locks work otherwise. */
+/**
+ * Lists all locks. Lists none if the browser refuses, as Firefox 153 does in a frame of another site, where locks work
+ * otherwise.
+ */
 async function listLocks(locks: CandidateLocks): ReturnType<CandidateLocks['query']> {
   try {
     return await locks.query();
@@ -73,7 +76,7 @@ async function listLocks(locks: CandidateLocks): ReturnType<CandidateLocks['quer
   }
 }
 
-/** Lists all living candidates, including the caller; none if the browser refuses. */
+/** Lists all living candidates, including the caller. Lists none if the browser refuses. */
 export async function livingCandidates(
   locks: CandidateLocks,
   prefix: string,

@@ -9,12 +9,16 @@
 import type { Build, Deployment, Order } from '../../../src/shared/contract/deployment.ts';
 import { type ClassRegistry, sourceTextOf } from '../../objects/instance/object-class.ts';
 
-/** Positive when `one` is newer than `other`, negative when it is older, 0 when they are the same. */
+/**
+ * Returns a positive number when `one` is newer than `other`, a negative number when it is older, 0 when they are
+ * equal.
+ */
 export type CompareBuilds = (one: Build, other: Build) => number;
 
 /**
- * Compares `other` with `own`: by the app's comparison, or as numbers. A deployment with a build is newer than one without.
- * If builds decide nothing, the deployment whose page was opened later is newer, unless the code is equal.
+ * Compares `other` with `own`: by the app's comparison, or as numbers. A deployment with a build is newer than a
+ * deployment without a build. If the builds decide nothing, the deployment whose page was opened later is newer, unless
+ * the code is equal.
  */
 export function orderOf(other: Deployment, own: Deployment, compare?: CompareBuilds): Order {
   const sign = signOfBuilds(other.build, own.build, compare) ?? signOfStarts(other, own);
@@ -37,8 +41,8 @@ function signOfBuilds(
   return undefined;
 }
 
-// Calls the app's comparison in both directions. Undefined if it throws or contradicts itself, as it may for builds that it
-// does not know: then two tabs would take over from each other for ever.
+// Calls the app's comparison in both directions. Returns undefined if the comparison throws or contradicts itself, as
+// it may for builds that it does not know: two tabs would then take over from each other for ever.
 function antisymmetric(compare: CompareBuilds, one: Build, other: Build): number | undefined {
   try {
     const sign = Math.sign(compare(one, other));

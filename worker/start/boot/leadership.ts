@@ -58,7 +58,8 @@ export class Leadership {
 
   connectOwnPage(): void {
     const channel = this.#environment.openOwnChannel();
-    // Earlier connections stay open, because a call may be pending on one. The page closes those that it does not use.
+    // Earlier connections stay open, because a call may be pending on one of them. The page closes the connections that
+    // it does not use.
     const endpoint = new ChannelEndpoint(channel, this.#host.pace);
     const admitted = new WorkerEnd(this.#host, endpoint, this.#environment.elapsed);
     this.#own.add(admitted);
@@ -66,7 +67,8 @@ export class Leadership {
   }
 
   connect({ client, connection }: ControlMessage & { type: 'connect' }): void {
-    // Both values become parts of names, and any tab of the origin can post here, even one with other code.
+    // Both values become parts of names, and any tab of the origin can post to this channel, even a tab with other
+    // code.
     if (typeof client !== 'string' || typeof connection !== 'string') return;
     const { locks, names, openChannel } = this.#environment;
     const channel = openChannel(names.connectionChannel(connection));

@@ -5,7 +5,7 @@
 
 import type { WasmMessage } from '../../../src/shared/contract/wasm-message.ts';
 
-/** The part of a worker's global scope that is used. */
+/** The members of a worker's global scope that this file uses. */
 interface WorkerScope {
   addEventListener(
     type: 'message',
@@ -18,7 +18,7 @@ type Module = WebAssembly.Module | null;
 export class PageModule {
   readonly #coming = new Map<string, PromiseWithResolver<Module>>();
 
-  /** Construct it before the first `await`; otherwise the page's message is lost. */
+  /** Receives the page's message. Construct this object before the first `await`; otherwise the message is lost. */
   constructor(scope: WorkerScope) {
     scope.addEventListener('message', ({ data }) => {
       if (data?.type !== 'wasm') return;

@@ -1,7 +1,7 @@
 // Loads the files of a waiting candidate's host before its turn comes: loading them at that time would delay every call.
 //
-// SQLite takes memory, so only the next one in line loads it. Another one looks again when a leader is heard, or when the
-// one ahead of it has ended.
+// SQLite takes memory, so only the next candidate in line loads it. Other candidates check again when a leader is heard,
+// or when the candidate ahead has ended.
 //
 // Invariant: a candidate loads its files once. No assertion keeps this: a load that failed is repeated when its turn
 // comes.
@@ -11,7 +11,7 @@ import { type namesOf, whenReleased } from '../../../src/shared/wire/control.ts'
 import type { CompareDeployments } from './candidacy.ts';
 import { type CandidateLocks, candidatesInLine } from './candidates.ts';
 
-/** How long a worker is in line before it prepares to lead, so that its page's first answers come first. */
+/** How long a worker is in line before it loads its host's files, so that its page's first answers come first. */
 const PREPARE_MS = 1000;
 
 export interface PreparationEnvironment {
@@ -21,7 +21,7 @@ export interface PreparationEnvironment {
   readonly orderOf: CompareDeployments;
   /** Whether the candidate waits for its turn. */
   isWaiting(): boolean;
-  /** Loads the files. */
+  /** Loads the files of the host. */
   prepare(): Promise<unknown>;
 }
 
@@ -29,9 +29,9 @@ export class CandidatePreparation {
   readonly #worker: string;
   readonly #deployment: Deployment;
   readonly #environment: PreparationEnvironment;
-  /** True while a timer runs that looks whether the candidate is the next in line. */
+  /** True while a timer runs, after which this candidate checks whether it is the next in line. */
   #isLooking = false;
-  /** Everything is loaded, or was tried to be. */
+  /** True once all files were loaded, or loading was attempted. */
   #isPrepared = false;
   /** The worker ahead in line whose end is awaited; null before the first look. */
   #watched: string | null | undefined = null;
@@ -42,7 +42,7 @@ export class CandidatePreparation {
     this.#environment = environment;
   }
 
-  /** The host is open, so everything is loaded. */
+  /** Stops preparing, because the host is open, and so all files are loaded. */
   hostIsOpen(): void {
     this.#isPrepared = true;
   }
@@ -58,17 +58,17 @@ export class CandidatePreparation {
       this.#watched = ahead;
       if (ahead === undefined) {
         this.#isPrepared = true;
-        // Nobody waits for this preparation. If it fails, creating the host fails likewise when the candidate's turn
-        // comes, and its page is informed.
+        // No caller waits for this preparation. If it fails, creating the host fails likewise when the candidate's turn
+        // comes, and the page is informed then.
         prepare().catch(() => {});
         return;
       }
-      const { signal } = new AbortController(); // The request waits until that worker ends.
+      const { signal } = new AbortController(); // The request waits until the worker ahead ends.
       whenReleased(locks, names.workerLock(ahead), signal, () => this.prepareInLine());
     });
   }
 
-  /** A worker that will lead before this one, unless it ends. */
+  /** Returns a worker that will lead before this one, unless that worker ends. */
   async #workerAhead(): Promise<string | undefined> {
     const { locks, names, orderOf } = this.#environment;
     const line = await candidatesInLine(locks, names.leaderLock, names.candidateLock);

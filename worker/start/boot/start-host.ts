@@ -39,11 +39,11 @@ export interface Platform {
   readonly turns?: Turns;
   /** The clock and timers. @default the runtime's own */
   readonly time?: SystemTime;
-  /** True if `fetch` accepts a stream as a body. @default false, as in browsers */
+  /** True if `fetch` accepts a stream as a body. @default false, as browsers refuse it */
   readonly sendsStreams?: boolean;
   /** The time after which an instance without events is evicted, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
-  /** The sizes of the objects' files. @default the usual ones */
+  /** The sizes of the objects' files. @default the usual sizes */
   readonly fileSizes?: FileSizes;
   /** The limits of the objects' history. @default 30 days, within historyBytes */
   readonly history?: HistoryLimits;
@@ -51,13 +51,13 @@ export interface Platform {
   readonly limits?: Limits;
   /** Tells whether the flag of a call was revoked. @default never, so that calls are cancelled only between turns */
   readonly isRevoked?: (flag: string) => boolean;
-  /** Estimates the space for files. @default none, so that `storagelow` is never fired */
+  /** Estimates the free space for files. @default no estimate, so that `storagelow` is never fired */
   readonly estimate?: () => Promise<Space>;
   /** Makes the store of live results for a page's next visit. @default none are stored */
   readonly makeKept?: (failed: KeptEnvironment['failed']) => KeptResults;
   /** True if all code of the thread belongs to this host's objects, and sees their clock. */
   readonly isDedicated: boolean;
-  /** The I/O of code outside of objects. @default that of a program, which has no gates */
+  /** The I/O of code outside of objects. @default the I/O of a program, which has no gates */
   readonly outside?: PartyIo;
 }
 
@@ -92,17 +92,18 @@ export interface HostedApp {
   readonly entryPoints?: MakeEntryPoints;
   /** Makes objects follow objects on a server. */
   readonly follow?: StartFollowing;
-  /** Makes the complete `env` from the members that this host has created. @default a new object */
+  /** Makes the complete `env` from the members that this host has created. @default a new object with these members */
   readonly share?: (made: Record<string, unknown>) => HostEnv;
 }
 
-/** Starts a host. It opens no object until one is used or its alarm is due. */
+/** Starts a host. The host opens no object until one is used or its alarm is due. */
 export async function startHost(
   platform: Platform,
   classes: ClassRegistry,
   { env = {}, compatibilityFlags = [], entryPoints, follow, share }: HostedApp = {},
 ): Promise<RunningHost> {
-  // Only these parts are kept: the platform refers to the first instance of SQLite, with all of its memory.
+  // Only these parts are referenced later: the platform itself refers to the first instance of SQLite, with all of its
+  // memory.
   const { time = systemTime, catalog, realm, isDedicated } = platform;
   const messages = new MessageTurns(isTaskExact ? 1 : TURNS_PER_MESSAGE);
   const clock = new Clock(time);

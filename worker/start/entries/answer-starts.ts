@@ -8,7 +8,7 @@
 
 import type { StartMessage, WorkerMessage } from '../../../src/shared/wire/control.ts';
 
-/** The part of a worker's global scope that is used. */
+/** The members of a worker's global scope that this file uses. */
 interface WorkerScope {
   postMessage(message: WorkerMessage): void;
   addEventListener(

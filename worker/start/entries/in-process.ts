@@ -49,9 +49,9 @@ export async function createObjects<Table extends ClassTable>(
 }
 
 /**
- * Loads modules given as texts into this thread, in a browser's page or worker, and returns the classes that the
- * main one exports, for `createObjects`. It never settles if the code runs without end while it is loaded: call it in a
- * worker that can be terminated.
+ * Loads modules given as texts into this thread, in a browser's page or worker, and returns the classes that the main
+ * module exports, for `createObjects`. The promise never settles if the code runs without end while it is loaded: call
+ * this function in a worker that can be terminated.
  *
  * @throws INVALID_ARGUMENT, SOURCE_INVALID
  */

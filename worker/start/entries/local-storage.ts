@@ -22,7 +22,11 @@ import type { ObjectHost } from '../../objects/host/object-host.ts';
 import { PageSessions } from '../../objects/sessions/page-sessions.ts';
 
 export interface LocalStorage {
-  /** Opens the storage of a stub's object. @throws INVALID_ARGUMENT if it is not such a stub; errors of opening the object */
+  /**
+   * Opens the storage of a stub's object.
+   *
+   * @throws INVALID_ARGUMENT if the value is not the stub of an object; errors of opening the object
+   */
   open(stub: DurableObjectStub): Promise<StorageHandle>;
   /** Forks an object. The calls of the new stub are made by `caller` (see `forkObject`). */
   fork(caller: ObjectCaller, args: readonly unknown[]): Promise<object>;
@@ -76,7 +80,7 @@ class LocalFinder implements SessionFinder {
     const { send } = host.outside;
     const finder = this;
     let flagCount = 0;
-    // Flags are never tested in this process. A waiting call is cancelled by `cancel`.
+    // No code tests flags in this process. `cancel` cancels a waiting call.
     this.flags = new Flags({ make: () => `local:${++flagCount}`, revoke() {}, now });
     this.standing = {
       standing: { state: 'leading', reason: null, medium: null },

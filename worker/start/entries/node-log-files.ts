@@ -19,7 +19,7 @@ export interface ReadLog {
   readonly isInUse: boolean;
 }
 
-/** @throws an error of Node's file system */
+/** Reads the files of the object in a folder. @throws an error of Node's file system */
 export async function readLog(folder: string, nowMs: number): Promise<ReadLog> {
   const names = readdirSync(folder).filter((name) => NAMES.test(name));
   const stamp = () =>

@@ -34,7 +34,7 @@ export {
 
 /** Options of objects in Node. */
 export interface NodeOptions extends InProcessOptions {
-  /** The folder that keeps the objects; one process holds it at a time. @default memory */
+  /** The folder in which objects are stored; one process uses it at a time. @default memory */
   readonly directory?: string;
 }
 

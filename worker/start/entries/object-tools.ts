@@ -24,7 +24,10 @@ import type { RunningHost } from '../boot/start-host.ts';
 const hostsByKey = new WeakMap<object, RunningHost>();
 const running = new Set<RunningHost>();
 
-/** Registers a host for the functions below. Call the result when it ends. `keys` are those of `hostsByKey`. */
+/**
+ * Registers a host for the functions below. Call the returned function when the host ends. `keys` are those of
+ * `hostsByKey`.
+ */
 export function registerTools(home: RunningHost, keys: readonly object[]): () => void {
   for (const key of keys) hostsByKey.set(key, home);
   running.add(home);
@@ -39,7 +42,7 @@ export function hostOf({ worker }: Pick<Objects<ClassTable>, 'worker'>): Running
 /**
  * Runs the callback inside the object, as one event, with the instance and its `ctx`. The result is not cloned.
  *
- * @throws INVALID_ARGUMENT if it is not the stub of an object in this process
+ * @throws INVALID_ARGUMENT if `stub` is not the stub of an object in this process
  */
 export async function runInDurableObject<Instance extends object, T>(
   stub: DurableObjectStub,
@@ -74,7 +77,7 @@ export interface EvictionOptions {
   readonly webSockets?: 'close' | 'hibernate';
 }
 
-/** Evicts the object's instance after its writes are durable. The next call constructs a new one. */
+/** Evicts the object's instance after its writes are durable. The next call constructs a new instance. */
 export async function evictDurableObject(
   stub: DurableObjectStub,
   options?: EvictionOptions,

@@ -142,7 +142,7 @@ function namedAddress({ className, id }: ObjectAddress): {
 
 /** Options of `createObjects`, in every runtime that has no page. */
 export interface InProcessOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
-  /** The members of `env` besides the namespaces. @default as given to `provideEnv` */
+  /** The members of `env` besides the namespaces. @default the members given to `provideEnv` */
   readonly env?: object;
   /** Makes objects follow objects on a server: the result of `follow` from `ctx-storage/worker/follow`. @default none */
   readonly follow?: StartFollowing;

@@ -22,7 +22,7 @@ import './answer-starts.ts';
 
 /** Options of `serve`. */
 export interface ServeOptions extends Omit<ClassTableOptions, 'bindings'>, EntryOptions {
-  /** The members of `env` besides the namespaces. @default as given to `provideEnv` */
+  /** The members of `env` besides the namespaces. @default the members given to `provideEnv` */
   readonly env?: object;
   /** Makes objects follow objects on a server: the result of `follow` from `ctx-storage/worker/follow`. @default none */
   readonly follow?: StartFollowing;
@@ -33,14 +33,16 @@ export interface ServeOptions extends Omit<ClassTableOptions, 'bindings'>, Entry
   /** The limits of each object's history. @default 30 days, within 256 MiB or the size of its database */
   readonly history?: HistoryLimits;
   /**
-   * The app's name for this deployment. When tabs of several deployments are open, the newest one's code
-   * runs, and the others are told (`outdated`). The greater number is newer; strings need `compareBuilds`.
+   * The app's name for this deployment. When tabs of several deployments are open, the code of the newest deployment
+   * runs, and the other tabs are told (`outdated`). The greater number is newer; strings need `compareBuilds`.
    *
-   * @default nothing: of deployments that differ in the worker's address or the text of its classes, the
-   * deployment whose page was opened last is newer
+   * @default no name: of deployments that differ in the worker's address or the text of its classes, the deployment
+   * whose page was opened last is newer
    */
   readonly build?: Build;
-  /** Returns a positive number if `one` is newer than `other`, a negative one if it is older, 0 if they are equal. */
+  /**
+   * Returns a positive number if `one` is newer than `other`, a negative number if it is older, 0 if they are equal.
+   */
   readonly compareBuilds?: CompareBuilds;
 }
 

@@ -23,7 +23,7 @@ import type { ClassTable } from '../../objects/instance/object-class.ts';
 import { pageService } from '../boot/page-service.ts';
 import { hostOf } from './object-tools.ts';
 
-/** The functions of a server's WebSocket that are used. */
+/** The functions of a server's WebSocket that this file uses. */
 export interface PageSocket {
   send(message: Uint8Array): void;
   close(): void;
@@ -59,7 +59,7 @@ export class SocketPages {
     };
   }
 
-  /** Closes every socket. `fact` is the reason. */
+  /** Closes every socket. The page receives `fact` as the reason. */
   close(fact: string): void {
     for (const page of this.#pages) page.end(connectionClosed(fact));
     this.#pages.clear();
