@@ -74,7 +74,7 @@ export function convertEntries(operation: string, value: object): [string, unkno
   return pairs;
 }
 
-/** Returns true if the first argument of `put` contains entries: for any object except an array. */
+/** Returns true if the first argument of `put` contains entries, which is so for any object except an array. */
 export function isEntries(value: unknown): value is object {
   return (
     (typeof value === 'object' && value !== null && !Array.isArray(value)) ||

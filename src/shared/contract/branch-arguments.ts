@@ -1,4 +1,4 @@
-// The arguments that name a branch, and the options that make one.
+// Converts and checks the arguments that name a branch, and the options that make a branch.
 
 import {
   checkString,

@@ -8,7 +8,7 @@ export interface SchemaChange {
   readonly kind: 'schema';
   readonly type: 'table' | 'index' | 'view' | 'trigger';
   readonly name: string;
-  /** The table that it belongs to. */
+  /** The table to which the index, trigger or other object of the schema belongs. */
   readonly table: string;
   readonly before: string | null;
   readonly after: string | null;
@@ -33,7 +33,7 @@ export interface KeyChange {
 export interface RowChange {
   readonly kind: 'row';
   readonly table: string;
-  /** The columns of its primary key; `{ rowid }` if the table has none, or the row has NULL in it. */
+  /** The columns of the row's primary key; `{ rowid }` if the table has no primary key, or the row has NULL in it. */
   readonly key: RowValues;
   readonly before: RowValues | null;
   readonly after: RowValues | null;
@@ -85,21 +85,21 @@ export interface StorageConflict {
   readonly now: unknown;
 }
 
-/** The error of code CONFLICT. */
+/** The error with code CONFLICT, which `revert` and `merge` throw. */
 export interface ConflictError extends Error {
   readonly code: 'CONFLICT';
   /** The first 100 conflicts. */
   readonly conflicts: readonly StorageConflict[];
 }
 
-/** `ours`: the object keeps what it has. `theirs`: the change is made. */
+/** `ours`: the object keeps its own value. `theirs`: the change is made. */
 export type MergeDecision = 'ours' | 'theirs';
 
 export interface MergeOptions {
   /**
-   * Decides each conflict but `constraint`; a function is called for one after the other.
+   * Decides each conflict except `constraint`. If it is a function, the function is called for each conflict in turn.
    *
-   * @default nothing is changed, and it is CONFLICT
+   * @default nothing is changed, and the call rejects with CONFLICT
    */
   onConflict?:
     | MergeDecision

@@ -1,4 +1,4 @@
-// The label that an app gives to commits.
+// Checks the label that an app gives to commits.
 
 import { storageError } from './errors.ts';
 import { LABEL_BYTES_MAX } from './limits.ts';

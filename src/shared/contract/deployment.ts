@@ -7,15 +7,15 @@ export type Build = number | string;
 
 /** The description of a worker's code. */
 export interface Deployment {
-  /** The app's number or name for this deployment; null if it gives none. */
+  /** The app's number or name for this deployment; null if the app gives none. */
   readonly build: Build | null;
-  /** A digest that differs when the code does. */
+  /** A digest that differs between different code. */
   readonly code: string;
   /** The time when the worker's page was opened, in milliseconds since the epoch. */
   readonly startedMs: number;
 }
 
-/** The order of another deployment relative to one's own. */
+/** The order of another deployment relative to the worker's own. */
 export type Order = 'newer' | 'same' | 'older';
 
 /** The most characters of a build, which becomes part of a lock's name. */

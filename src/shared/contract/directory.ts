@@ -1,10 +1,10 @@
 // Defines the default directories, and the name of a directory's leader lock. They are separate from other names, because
 // a page needs them before its client is loaded.
 
-/** The directory of handles that name none. */
+/** The directory of handles that do not name a directory. */
 export const DEFAULT_DIRECTORY = 'ctx-storage';
 
-/** The directory of objects whose connection names none. */
+/** The directory of objects whose connection does not name a directory. */
 export const OBJECTS_DIRECTORY = 'ctx-storage-objects';
 
 /** Makes the name of the lock that the leading worker of a directory holds. */

@@ -1,15 +1,18 @@
 // Declares the types of a text that is edited and saved, for `ctx-storage/draft` and for the hook that shows it.
 
 /**
- * Stores the text, and resolves when it is stored: `storage.sql.exec(…).ready`, or a call of a method. `base` is the
- * stored text that it was made from: a save that finds another one throws, instead of writing over it.
+ * Stores the text, and resolves when the text is stored. An example is `storage.sql.exec(…).ready`, or a call of a
+ * method. `base` is the stored text that the user has edited: a save that finds another stored text throws, instead of
+ * overwriting it.
  */
 export type SaveText = (text: string, base: string) => PromiseLike<unknown>;
 
 export interface DraftOptions {
   /**
-   * How long after the last letter the text is saved, in milliseconds; at the latest 5 seconds after the first letter
-   * that is not saved, if that is longer. @default 300
+   * The time between the last letter and the save, in milliseconds. The save happens at the latest 5 seconds after the
+   * first letter that is not saved, or after `delayMs` if that is longer.
+   *
+   * @default 300
    */
   delayMs?: number;
 }
@@ -22,15 +25,17 @@ export type DraftState =
       readonly error: undefined;
       readonly theirs: undefined;
     }
-  /** Letters wait to be saved, or are being saved. `error` says why the last save failed; the next letter or `flush` tries
-   * again. */
+  /**
+   * Letters wait to be saved, or are being saved. `error` says why the last save failed; the next letter or `flush`
+   * repeats the save.
+   */
   | {
       readonly text: string;
       readonly state: 'saving';
       readonly error: unknown;
       readonly theirs: undefined;
     }
-  /** Somebody else stored `theirs` while letters were not saved. Nothing is saved until `resolve`. */
+  /** Other code stored `theirs` while letters were not saved. Nothing is saved until `resolve` is called. */
   | {
       readonly text: string;
       readonly state: 'conflict';
@@ -38,15 +43,15 @@ export type DraftState =
       readonly theirs: string;
     };
 
-/** The actions of a user. The functions may be passed on without their object. */
+/** The actions of a user. Each function works without its object, so it may be passed on alone. */
 export interface DraftControls {
-  /** The user has changed the text. */
+  /** Call this when the user has changed the text. */
   readonly setText: (text: string) => void;
   /**
    * Ends a conflict with the user's text, which is then saved, or with `theirs`. Without a conflict it does nothing.
    */
   readonly resolve: (choice: 'mine' | 'theirs') => void;
-  /** Saves now. Resolves once everything is saved, or once `state` and `error` say why it is not. */
+  /** Saves now. Resolves once everything is saved, or once `state` and `error` say why it could not be saved. */
   readonly flush: () => Promise<void>;
 }
 
@@ -56,10 +61,10 @@ export interface DraftControls {
  */
 export interface TextDraft extends DraftControls {
   readonly getState: () => DraftState;
-  /** Calls the listener at once, then after each change. Returns the function that ends this. */
+  /** Calls the listener at once, then after each change. Returns the function that removes the listener. */
   readonly subscribe: (listener: (state: DraftState) => void) => () => void;
   /**
-   * Passes the stored text to the draft; call it each time the text was read. A text that this draft has saved itself
+   * Passes the stored text to the draft; call it each time the text was read. A text that this draft has itself saved
    * is ignored.
    */
   readonly setValue: (value: string) => void;

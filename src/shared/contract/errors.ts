@@ -16,7 +16,7 @@ interface Meaning {
 }
 
 export const ERROR_CODES = {
-  // Wrong use: nothing was done.
+  // Wrong use. The call has had no effect.
   INVALID_ARGUMENT: { class: 'TypeError', meaning: 'An argument or option has the wrong type.' },
   KEY_TOO_LARGE: { class: 'RangeError', meaning: 'A key is longer than the limit.' },
   VALUE_TOO_LARGE: { class: 'RangeError', meaning: 'A serialized value is larger than the limit.' },
@@ -40,7 +40,7 @@ export const ERROR_CODES = {
     meaning: 'The class uses the key-value backend.',
   },
 
-  // SQL.
+  // Errors of SQL.
   SQL: {
     class: 'Error',
     meaning: 'SQLite refused the statement, or it failed.',
@@ -68,7 +68,7 @@ export const ERROR_CODES = {
   CURSOR_ROWS: { class: 'Error', meaning: 'one() found no row, or more than one.' },
   CURSOR_CLOSED: { class: 'Error', meaning: 'A later operation ended the cursor.' },
 
-  // Transactions.
+  // Errors of transactions.
   TRANSACTION_ENDED: { class: 'Error', meaning: 'The transaction was committed or rolled back.' },
   TRANSACTION_NESTING: {
     class: 'Error',
@@ -84,13 +84,13 @@ export const ERROR_CODES = {
     meaning: 'A transaction or critical section held the object for too long and was ended.',
   },
 
-  // Live reads.
+  // Errors of live reads.
   LIVE_READ_ONLY: {
     class: 'Error',
     meaning: 'A live read tried to write. Nothing was written.',
   },
 
-  // Classes and their methods.
+  // Errors of classes and their methods.
   CLASS_INVALID: {
     class: 'TypeError',
     meaning: 'A value passed to serve() is not a class, or names none.',
@@ -109,7 +109,7 @@ export const ERROR_CODES = {
     meaning: 'The class has no public method of this name, or no handler for the event.',
   },
 
-  // The object.
+  // Errors of the object.
   ALARM_TIMEOUT: {
     class: 'Error',
     retryable: true,
@@ -157,7 +157,7 @@ export const ERROR_CODES = {
     meaning: 'A folder has the path of a file, or the reverse.',
   },
 
-  // Point-in-time recovery.
+  // Errors of point-in-time recovery.
   BOOKMARK_INVALID: { class: 'Error', meaning: 'The value is not a bookmark of this object.' },
   BOOKMARK_UNAVAILABLE: {
     class: 'Error',
@@ -175,7 +175,7 @@ export const ERROR_CODES = {
     meaning: 'The handle of an earlier moment was closed, or its state made room for others.',
   },
 
-  // Branches.
+  // Errors of branches.
   BRANCH_ENDED: {
     class: 'Error',
     meaning: 'The branch was closed or deleted, or its origin or its worker has ended.',
@@ -190,7 +190,7 @@ export const ERROR_CODES = {
       'The object has changed in a way that the operation does not expect. Nothing was changed.',
   },
 
-  // Following an object on a server.
+  // Errors of following an object on a server.
   FOLLOW_UNSUPPORTED: {
     class: 'Error',
     meaning:
@@ -214,7 +214,7 @@ export const ERROR_CODES = {
     meaning: 'The server has run the call, but no longer has its result.',
   },
 
-  // Migrations.
+  // Errors of migrations.
   MIGRATION_CONFLICT: {
     class: 'Error',
     meaning:
@@ -225,7 +225,7 @@ export const ERROR_CODES = {
     meaning: 'A migration threw an error, and was undone.',
   },
 
-  // Moving a database.
+  // Errors of moving a database.
   IMPORT_INVALID: {
     class: 'Error',
     meaning: 'The file is not a SQLite file that an object can take.',
@@ -235,7 +235,7 @@ export const ERROR_CODES = {
     meaning: 'A chosen file was changed, moved or deleted before it was read.',
   },
 
-  // Opening and reaching the worker.
+  // Errors of opening and reaching the worker.
   BROWSER_TOO_OLD: {
     class: 'Error',
     meaning: 'The browser lacks a function that this package needs.',

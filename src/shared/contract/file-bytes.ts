@@ -2,7 +2,7 @@
 
 import { storageError } from './errors.ts';
 
-/** @throws INPUT_CHANGED if the bytes that were chosen can no longer be read */
+/** Returns the bytes of the file. @throws INPUT_CHANGED if the bytes that were chosen can no longer be read */
 export async function fileBytes(operation: string, file: Blob): Promise<Uint8Array<ArrayBuffer>> {
   let bytes: ArrayBuffer;
   try {

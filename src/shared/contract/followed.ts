@@ -2,8 +2,8 @@
 
 export interface FollowState {
   /**
-   * `outdated`: as `current`, but nothing is forecast, because the server's class has another version. `stopped`: this copy
-   * cannot go on until the app is loaded again; see `reason`.
+   * `outdated`: as `current`, but nothing is forecast, because the server's class has another version. `stopped`: this
+   * copy cannot continue until the app is loaded again; see `reason`.
    */
   readonly state: 'offline' | 'catchingUp' | 'current' | 'outdated' | 'stopped';
   /**
@@ -33,11 +33,11 @@ export interface FollowState {
     | 'TOO_MANY_FOLLOWERS'
     | 'OTHER_VERSION'
     | null;
-  /** The part of a whole copy that was received, roughly, from 0 to 1; null if no copy is being received. */
+  /** The approximate fraction of a whole copy that was received, from 0 to 1; null if no copy is being received. */
   readonly progress: number | null;
   /** The number of calls that the server has not answered. */
   readonly pending: number;
-  /** The time of the last update from the server, in milliseconds; null if there was none since the worker started. */
+  /** The time of the last update from the server, in milliseconds; null if no update came since the worker started. */
   readonly lastSyncAtMs: number | null;
   /** The number of refused calls that the app has not dismissed. */
   readonly refused: number;
@@ -54,7 +54,7 @@ export interface FollowRefusal {
   readonly reason: unknown;
 }
 
-/** The state of an object that follows another one. It is kept up to date while `change` has a listener. */
+/** The state of an object that follows another object. The state is kept up to date while `change` has a listener. */
 export interface FollowedStatus extends EventTarget, FollowState {
   /** Reads the current state. */
   read(): Promise<FollowState>;
@@ -71,7 +71,9 @@ export interface FollowedStatus extends EventTarget, FollowState {
   forget(): Promise<readonly FollowRefusal[]>;
 }
 
-/** Marks a class that `followable` has made, whose objects can be followed. All builds of this package share the symbol. */
+/**
+ * Marks a class that `followable` has made, whose objects can be followed. All builds of this package share the symbol.
+ */
 export const FOLLOWABLE: unique symbol = Symbol.for('ctx-storage.followable') as never;
 
 /** The initial state, until the object's first answer arrives. */

@@ -13,8 +13,11 @@ export interface HistoryLimits {
    */
   readonly bytes?: number;
   /**
-   * Thins old history: after a day, only the last state of each minute is kept, and after a week that of each hour; earlier
-   * if the bytes would not suffice otherwise. Other bookmarks are BOOKMARK_UNAVAILABLE then. @default false
+   * Thins old history: after a day, only the last state of each minute is kept, and after a week only the last state of
+   * each hour; earlier if the bytes would not suffice otherwise. Bookmarks of other states are then
+   * BOOKMARK_UNAVAILABLE.
+   *
+   * @default false
    */
   readonly thin?: boolean;
 }
@@ -24,7 +27,7 @@ export function historyBytes({ bytes }: HistoryLimits, databaseBytes: number): n
   return bytes ?? Math.max(HISTORY_BYTES, databaseBytes);
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Checks the option `history`. @throws INVALID_ARGUMENT */
 export function checkHistoryLimits(operation: string, given: unknown): HistoryLimits {
   if (given === undefined) return {};
   const fact = historyFault(given);

@@ -1,4 +1,4 @@
-// The options of `history`.
+// Converts and checks the options of `history`.
 
 import { checkInteger, convertOptions, convertString, type FieldCheck } from './arguments.ts';
 import { storageError } from './errors.ts';

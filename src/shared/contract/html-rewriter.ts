@@ -37,7 +37,7 @@ export interface Element {
   onEndTag(handler: (tag: EndTag) => void | Promise<void>): void;
 }
 
-/** The tag that ends an element, or one around it if its own is missing. */
+/** The tag that ends an element, or the end tag of an element around it if its own end tag is missing. */
 export interface EndTag {
   name: string;
   before(content: HtmlContent, options?: ContentOptions): EndTag;

@@ -15,7 +15,7 @@ export function assert(isTrue: boolean, otherwise: string): asserts isTrue {
   );
 }
 
-/** True for errors of defects, such as violated assertions. */
+/** True for errors that a defect of this package causes, such as violated assertions. */
 export function isDefect(error: unknown): boolean {
   return isStorageError(error) && error.code === 'INTERNAL';
 }

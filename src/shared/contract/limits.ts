@@ -26,8 +26,8 @@ export const VALUE_FRAME_BYTES_MAX = 32;
 export const READ_VALUE_BYTES_MAX = 2 * 1024 * 1024;
 
 /**
- * How many elements Maps and Sets may have in a value that is larger than any written here. With keys that are chosen
- * to collide, so many take a second.
+ * How many elements Maps and Sets may have in a value that is larger than any value written here. With keys that are
+ * chosen to collide, reading this many elements takes a second.
  */
 export const READ_ELEMENTS_MAX = 8192;
 
@@ -42,7 +42,7 @@ export const RECOVERY_WINDOW_DAYS = 30;
 
 /**
  * How many bytes of history an object keeps by default (our choice): 6,500 saves of a text of 20 kB, or half a million
- * small writes. For most apps the days decide, and this limit protects a phone's disk from the others.
+ * small writes. For most apps the limit of days decides, and this limit protects a phone's disk from the other apps.
  */
 export const HISTORY_BYTES = 256 * 1024 * 1024;
 

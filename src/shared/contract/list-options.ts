@@ -1,4 +1,4 @@
-// The options of `list`, which become one range of keys, and the check of that range in a message.
+// Converts the options of `list` to one range of keys, and checks the range in a message.
 
 import {
   checkBoolean,

@@ -19,15 +19,15 @@ export type LiveState<T> =
 /** Options of `subscribe`. */
 export interface LiveOptions {
   /**
-   * Called when the live read fails. It stays active: when the cause is gone, the next value arrives. An error
-   * that nobody listens for is reported as an unhandled rejection, except the end of a handle that was closed.
+   * Called when the live read fails. The read stays active: once the cause is gone, the next value arrives. If there is
+   * no `onError`, an error is reported as an unhandled rejection, except the end of a handle that was closed.
    */
   onError?: (error: unknown) => void;
 }
 
 /**
  * Identifies the read of a live value, for caches: live values with the same owner and key give the same results. A
- * live value costs nothing until somebody listens, so code may make it again, and a cache recognizes it by this
+ * live value costs nothing until it has a listener, so code may create it again, and a cache recognizes it by this
  * identity. Inside an object, each live value has an identity of its own.
  */
 export interface LiveIdentity {
@@ -38,18 +38,18 @@ export interface LiveIdentity {
 }
 
 /**
- * The result of a read, again after every commit that changes it.
+ * The result of a read, which is read again after every commit that changes it.
  *
- * It is active while it has a listener or an iterator. A slow consumer misses values in between, but never the last
- * one. An iterator throws the error of a read that failed, which ends only that iterator.
+ * The read is active while it has a listener or an iterator. A slow consumer misses values in between, but never the
+ * last value. An iterator throws the error of a read that failed, which ends only that iterator.
  *
- * `subscribe` and `getSnapshot` fit React's `useSyncExternalStore` and the store contract of Svelte; they may
- * be passed on without their object.
+ * `subscribe` and `getSnapshot` fit React's `useSyncExternalStore` and the store contract of Svelte; they may be passed
+ * on without their object.
  */
 export interface Live<T> extends AsyncIterable<T> {
   /**
-   * Calls the listener at once with the last value (undefined before the first one), then with each later one, and when
-   * the read fails. Returns the function that ends this.
+   * Calls the listener at once with the last value (undefined before the first value), then with each later value, and
+   * when the read fails. Returns the function that removes the listener.
    */
   readonly subscribe: (
     listener: (value: T | undefined) => void,
@@ -60,7 +60,10 @@ export interface Live<T> extends AsyncIterable<T> {
   /** Returns the state of the read, which is the same object until it changes. */
   readonly getState: () => LiveState<T>;
   readonly identity: LiveIdentity;
-  /** Returns the same read, but never keeps its result on this device for the next visit, and deletes a kept one. */
+  /**
+   * Returns a live value of this read whose results are never stored on this device for the next visit. A result that
+   * is already stored is deleted.
+   */
   asPrivate(): Live<T>;
   /** Iterates over the last value and each later one, but not over a value that is `stale`. */
   [Symbol.asyncIterator](): AsyncIterableIterator<T>;

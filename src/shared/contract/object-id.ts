@@ -25,7 +25,9 @@ export interface ObjectAddress {
   readonly branch?: readonly string[];
   /** The digests of the facets' names that lead to a facet. */
   readonly facet?: readonly string[];
-  /** The digest of the identity to whom a copy belongs, if each identity has a copy of the object. */
+  /**
+   * The digest of the identity to which a copy belongs. Present only if each identity has its own copy of the object.
+   */
   readonly copy?: string;
 }
 
@@ -131,7 +133,11 @@ export class ObjectIdFactory {
     return new DurableObjectId(this.#complete(base), kept, jurisdiction);
   }
 
-  /** @throws INVALID_ARGUMENT when it is not 64 hexadecimal digits, or of another namespace */
+  /**
+   * Returns the id with these digits.
+   *
+   * @throws INVALID_ARGUMENT if `hex` is not 64 hexadecimal digits, or belongs to another namespace
+   */
   fromString(hex: string): DurableObjectId {
     if (!/^[0-9a-f]{64}$/i.test(hex)) {
       throw storageError(

@@ -30,7 +30,10 @@ export interface Objects<Classes extends object> {
   readonly env: NamespacesOf<Classes>;
   /** The default entry point of the module (`export default`). */
   readonly worker: EntryHandle;
-  /** The entry point that the module exports by this name; a call of one that does not exist is UNKNOWN_CLASS. */
+  /**
+   * Returns the entry point that the module exports by this name. A call of an entry point that does not exist rejects
+   * with UNKNOWN_CLASS.
+   */
   entrypoint<T extends object = object>(name: string): EntryHandle<T>;
   /**
    * Lists the existing objects of a class, which is named by its name or a binding, in order of their ids. If there are
@@ -86,7 +89,7 @@ export interface ForkObjectOptions extends ForkOptions {
   fetch?: 'allow' | 'refuse';
 }
 
-/** The stub of a branch. Disposing of it ends the branch, unless that is kept or a handle of it is open. */
+/** The stub of a branch. Disposing of the stub ends the branch, unless the branch is kept or a handle of it is open. */
 export type ForkedStub<Stub> = Stub & { [Symbol.asyncDispose](): Promise<void> };
 
 /** The options that select which objects of a class are listed. */
@@ -136,8 +139,8 @@ export interface ObjectsClock {
   set(time: number | Date): Promise<void>;
   /** Stops the clock and advances it, running everything that becomes due on the way. */
   advance(durationMs: number): Promise<void>;
-  /** Moves the clock to the next alarm, or to a retry of one, and runs it; null if none is set. */
+  /** Moves the clock to the next alarm, or to a retry of an alarm, and runs it. Resolves to null if no alarm is set. */
   runNextAlarm(): Promise<RanAlarm | null>;
-  /** Returns to the system's time. */
+  /** Makes the clock follow the system's time again. */
   resume(): Promise<void>;
 }

@@ -13,7 +13,7 @@ export interface DurableObjectId {
   /** Returns the id as 64 hexadecimal digits. */
   toString(): string;
   equals(other: DurableObjectId): boolean;
-  /** The name that the id was made from, if it was made from one of at most 1,024 bytes. */
+  /** The name from which the id was made, if it has at most 1,024 bytes; absent otherwise. */
   readonly name?: string;
   readonly jurisdiction?: string;
 }
@@ -62,11 +62,12 @@ export type DurableObjectStub<T extends object = object> = Callable<T, ReservedM
   /** Delivers the request to the object's `fetch`. Bodies are streamed both ways. */
   fetch(input: Request | string | URL, init?: RequestInit): Promise<ObjectResponse>;
   /**
-   * Calls back once, when the instance of the object that has answered this stub, or answers it next, has ended, or the
-   * connection to it: whatever was passed to it is lost, such as the function of a subscription. Pass it again then.
+   * Calls back once, when the instance of the object that has answered this stub, or answers it next, has ended, or
+   * when the connection to this instance has ended. Everything that was passed to the instance is then lost, such as
+   * the function of a subscription, so pass it again.
    *
-   * The error says why. Until then the object stays in memory, and so does an object that waits for it.
-   * Called at once when that instance has been reset already.
+   * The error says why. Until then the object stays in memory, and so does an object that waits for the callback. Calls
+   * back at once if the instance has been reset already.
    */
   onRpcBroken(callback: (error: unknown) => void): void;
 };
@@ -75,8 +76,8 @@ export type DurableObjectStub<T extends object = object> = Callable<T, ReservedM
 export type ObjectResponse = Response & { readonly webSocket?: ObjectWebSocket | null };
 
 /**
- * The result of a call for an RpcTarget or function: methods and properties as promises. An object that
- * holds one stays in memory. In the arguments of a call it ends with the call: keep its `dup()`.
+ * The result of a call for an RpcTarget or function: its methods and properties as promises. An object that holds a
+ * stub stays in memory. A stub in the arguments of a call ends with the call, so keep its `dup()`.
  */
 export type RpcStub<T extends object> = Callable<T, Brand> & {
   /** Returns another stub of the same target, which is disposed on its own. */
@@ -164,7 +165,7 @@ type Opaque =
 
 type RpcArguments<P extends readonly unknown[]> = { [I in keyof P]: RpcArgument<P[I]> };
 
-/** The types that may be passed where the object receives this. */
+/** The types that may be passed where the object receives an `A`. */
 export type RpcArgument<A> =
   A extends RpcStub<infer T>
     ? A | T
@@ -180,7 +181,7 @@ export type RpcArgument<A> =
               ? { [K in keyof A]: RpcArgument<A[K]> }
               : A;
 
-/** The type that the other side gets for this. */
+/** The type that the other side gets for an `R`. */
 export type RpcResult<R> = R extends RpcStub<infer _> | AnyObjectStub
   ? R
   : R extends RpcTarget | TargetOfWorkerd
@@ -205,7 +206,7 @@ interface TargetOfWorkerd {
 /** A stub of any class. */
 type AnyObjectStub = Pick<DurableObjectStub, 'id' | 'fetch'>;
 
-/** Types that arrive as they are. */
+/** The types of values that arrive unchanged. */
 type Cloned =
   | Date
   | RegExp
@@ -244,7 +245,8 @@ export interface DurableObjectState<Props = unknown> {
   /** Keeps the object in memory until the promise settles. */
   waitUntil(work: Promise<unknown>): void;
   /**
-   * Resets the object at once. With `retryAlarm: false`, an alarm whose handler this ends is not run again.
+   * Resets the object at once. With `retryAlarm: false`, an alarm whose handler is ended by the reset does not run
+   * again.
    */
   abort(reason?: string, options?: { retryAlarm?: boolean }): never;
   /**
@@ -255,7 +257,10 @@ export interface DurableObjectState<Props = unknown> {
   /** Returns the open sockets that the object has accepted, or only those with the tag. */
   getWebSockets(tag?: string): ObjectWebSocket[];
   getTags(socket: SocketLike): string[];
-  /** Sets the message that is answered automatically, without an event. Without an argument no message is. */
+  /**
+   * Sets the message that is answered automatically, without an event. Without an argument, no message is answered
+   * automatically.
+   */
   setWebSocketAutoResponse(pair?: AutoResponse): void;
   getWebSocketAutoResponse(): AutoResponse | null;
   /** Returns when a message of the socket was last answered automatically. */
@@ -292,7 +297,7 @@ export interface DurableObjectFacets {
 
 /** How a facet starts. */
 export interface FacetStartupOptions<T extends object = object> {
-  /** `ctx.id` of the facet. @default the id of the object it belongs to */
+  /** `ctx.id` of the facet. @default the id of the object to which the facet belongs */
   id?: DurableObjectId | string;
   /** A class of `ctx.exports`, or the result of calling one with `{ props }`. */
   class: DurableObjectClass<T>;
@@ -358,10 +363,12 @@ export interface ObjectWebSocket extends EventTarget, SocketLike {
     listener: EventListenerOrEventListenerObject | null,
     options?: boolean | EventListenerOptions,
   ): void;
-  /** Begins to fire events. With `allowHalfOpen`, only code answers a close, and may send before it does. */
+  /**
+   * Begins to fire events. With `allowHalfOpen`, a close is answered only by code, which may send messages before that.
+   */
   accept(options?: { allowHalfOpen?: boolean }): void;
   /** Keeps a value of at most 16,384 bytes with the socket, across eviction of its object. */
   serializeAttachment(value: unknown): void;
-  /** The last attachment; null when there was none. */
+  /** Returns the last attachment; null when there was none. */
   deserializeAttachment(): unknown;
 }

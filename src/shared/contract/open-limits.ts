@@ -7,7 +7,7 @@ export interface OpenLimits {
   readonly importMs?: number;
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Checks the option `limits`. @throws INVALID_ARGUMENT */
 export function checkOpenLimits(operation: string, given: unknown): OpenLimits {
   if (typeof given !== 'object' || given === null) {
     throw invalidLimits(

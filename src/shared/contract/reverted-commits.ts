@@ -1,4 +1,4 @@
-// The commits that `revert` undoes, by their bookmarks.
+// Converts and checks the bookmarks of the commits that `revert` undoes.
 
 import { checkArray, checkString, convertString, type FieldCheck, malformed } from './arguments.ts';
 import { storageError } from './errors.ts';

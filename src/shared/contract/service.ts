@@ -23,9 +23,9 @@ export type ServiceStub<T extends object = object> = Callable<T, ServiceMember> 
 
 /** The stub of an entry point for code outside of the worker, which can also send events. */
 export type EntryHandle<T extends object = object> = ServiceStub<T> & {
-  /** Runs `scheduled`, and waits for its `waitUntil`. */
+  /** Runs `scheduled`, and waits for the promises that it passes to `waitUntil`. */
   scheduled(event?: ScheduledEvent): Promise<ScheduledResult>;
-  /** Runs `queue` with one batch, and waits for its `waitUntil`. */
+  /** Runs `queue` with one batch, and waits for the promises that it passes to `waitUntil`. */
   queue(
     queueName: string,
     messages: readonly QueueMessage[],
@@ -36,9 +36,9 @@ export type EntryHandle<T extends object = object> = ServiceStub<T> & {
 type ServiceMember = 'fetch' | 'connect' | 'dup' | 'alarm' | 'scheduled' | 'queue' | 'then' | Brand;
 
 export interface ScheduledEvent {
-  /** @default '' */
+  /** The cron expression that caused the event. @default '' */
   readonly cron?: string;
-  /** @default now, by the clock of the objects */
+  /** The time for which the event was scheduled. @default now, by the clock of the objects */
   readonly scheduledTime?: Date | number;
 }
 

@@ -22,14 +22,14 @@ export interface ConsoleEntry {
   readonly level: ConsoleLevel;
   /** The values as text, joined by spaces; at most 4,000 characters. */
   readonly text: string;
-  /** Milliseconds since the epoch. */
+  /** The time of the line, in milliseconds since the epoch. */
   readonly timeMs: number;
 }
 
 const MAIN_NAMES = ['main', 'index', 'worker'];
 const ENDINGS = ['.js', '.ts', '.mjs', '.mts'];
 
-/** @throws INVALID_ARGUMENT */
+/** Checks the arguments of `connectSource`. @throws INVALID_ARGUMENT */
 export function checkSource(operation: string, files: unknown, main: unknown): CheckedSource {
   if (typeof files !== 'object' || files === null || Array.isArray(files)) {
     throw invalidSource(

@@ -1,4 +1,4 @@
-// The statements of `batch`.
+// Defines and checks the statements of `batch`.
 
 import { checkArray, checkFields, checkString, eachOf, type FieldCheck } from './arguments.ts';
 import { type Binding, checkBindings } from './bindings.ts';

@@ -1,4 +1,5 @@
-// The names of a state: of an object or of one of its branches, now or at a moment.
+// Defines and checks the names of a state of an object, or of one of its branches: the current state, or the state at a
+// moment.
 
 import { checkFields, checkNumber, type FieldCheck, stringOrNull } from './arguments.ts';
 import { checkBranchId } from './branch-arguments.ts';
@@ -7,7 +8,7 @@ import { checkBranchId } from './branch-arguments.ts';
 export const checkMoment: FieldCheck<string | number> = (name, value) =>
   typeof value === 'string' ? value : checkNumber(name, value);
 
-/** A state of a branch: at one of its own bookmarks, or now. */
+/** A state of a branch: at one of its own bookmarks, or the current state. */
 export interface BranchState {
   readonly branch: string;
   readonly bookmark: string | null;

@@ -81,7 +81,7 @@ export interface KeyValueOperations {
 
 /** The argument of `transaction`'s closure. Its operations fail once the transaction has ended. */
 export interface Transaction extends KeyValueOperations {
-  /** Undoes the transaction's changes; a second call does nothing. */
+  /** Undoes the transaction's changes. A second call does nothing. */
   rollback(): void;
 }
 
@@ -109,9 +109,9 @@ export type SqlRow = Record<string, SqlStorageValue>;
  */
 export interface SqlStorageCursor<T extends object = SqlRow> {
   next(): IteratorResult<T, undefined>;
-  /** The remaining rows. */
+  /** Returns the remaining rows. */
   toArray(): T[];
-  /** The row, when exactly one is left; throws otherwise. */
+  /** Returns the row when exactly one is left; throws otherwise. */
   one(): T;
   /** Returns the rows as arrays of column values; shares its position with the cursor. */
   raw<U extends SqlStorageValue[] = SqlStorageValue[]>(): IterableIterator<U> & {
@@ -129,11 +129,11 @@ export interface SqlStorage {
   /** Runs the statements of the text. The bindings and the cursor belong to the last one. */
   exec<T extends object = SqlRow>(query: string, ...bindings: unknown[]): SqlStorageCursor<T>;
   /**
-   * The rows of a query that only reads, again after every commit that changes them. Results arrive as events
-   * of the object. It does not keep the object in memory, and ends with it.
+   * Returns the rows of a query that only reads, and returns them again after every commit that changes them. Results
+   * arrive as events of the object. The live read does not keep the object in memory, and ends with it.
    */
   live<T extends object = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
-  /** Size of the database, in bytes. */
+  /** The size of the database, in bytes. */
   readonly databaseSize: number;
   /** The class of cursors for `instanceof`, which cannot be constructed. */
   readonly Cursor: SqlStorageCursorClass;
@@ -188,9 +188,9 @@ export type BinarySource = ArrayBuffer | ArrayBufferView | Blob;
 /** The result of `sql.exec` on a page, which pulls rows from the worker in batches. */
 export interface RemoteSqlCursor<T extends object = SqlRow> extends AsyncIterable<T> {
   next(): Promise<IteratorResult<T, undefined>>;
-  /** The remaining rows. */
+  /** Returns the remaining rows. */
   toArray(): Promise<T[]>;
-  /** The row, when exactly one is left; rejects otherwise. */
+  /** Returns the row when exactly one is left; rejects otherwise. */
   one(): Promise<T>;
   /** Returns the rows as arrays of column values; shares its position with the cursor. */
   raw<U extends SqlStorageValue[] = SqlStorageValue[]>(): AsyncIterableIterator<U> & {
@@ -210,7 +210,7 @@ export interface RemoteSqlCursor<T extends object = SqlRow> extends AsyncIterabl
 
 /** The type of `sql` of a page's storage. */
 export interface RemoteSqlStorage {
-  /** Runs the text as in the worker, at once. Its error rejects `ready` and every pull. */
+  /** Runs the text at once, as in the worker. An error of the text rejects `ready` and every pull. */
   exec<T extends object = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
   /**
    * Runs one statement once for each row of bindings, as one transaction: all or nothing, whatever the rows come
@@ -230,11 +230,12 @@ export interface RemoteSqlStorage {
     options?: BulkOptions,
   ): Promise<BulkResult>;
   /**
-   * The rows of a query that only reads, again after every commit that changes them, by whichever tab. It goes
-   * on when the object is reset and when another tab's worker takes over; it ends with `close`.
+   * Returns the rows of a query that only reads, and returns them again after every commit of any tab that changes
+   * them. The live read continues when the object is reset and when another tab's worker takes over; it ends with
+   * `close`.
    */
   live<T extends object = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
-  /** Size of the database, in bytes. */
+  /** The size of the database, in bytes. */
   readonly databaseSize: Promise<number>;
 }
 
@@ -253,8 +254,8 @@ export interface RemoteKvStorage {
   delete(key: string): Promise<boolean>;
   list<T = unknown>(options?: SyncListOptions): AsyncIterableIterator<[string, T]>;
   /**
-   * Stores any number of entries as one transaction, all or nothing, with the rules of `sql.execMany`. Resolves to
-   * how many. Of several entries with one key, the last one counts.
+   * Stores any number of entries as one transaction, all or nothing, with the rules of `sql.execMany`. Resolves to the
+   * number of entries. Of several entries with one key, the last entry is stored.
    */
   putMany<T>(
     entries:
@@ -278,8 +279,9 @@ export interface HistoryOptions {
 }
 
 /**
- * Makers of commits, by their number in the log. `storage`: a call of a handle. `call`, `fetch`, `socket`, `alarm`,
- * `constructor`: the code of the object, as it was entered. The others: an operation of that name.
+ * The kinds of authors of commits, by their number in the log. `storage`: a call of a handle. `call`, `fetch`,
+ * `socket`, `alarm`, `constructor`: code of the object, by the way in which it was entered. Other kinds: an operation of
+ * that name.
  */
 export const COMMIT_KINDS = [
   'storage',
@@ -321,7 +323,7 @@ export interface StorageCommit {
   readonly pages: number;
   /** Whether the commit restored an earlier state. */
   readonly isRestore: boolean;
-  /** Whether the commit made a branch the object. */
+  /** Whether the commit replaced the object's data by a branch's (`promote`). */
   readonly isPromote: boolean;
   /** The author of the commit; absent if it is internal. Writes of different authors are different commits. */
   readonly by?: CommitAuthor;
@@ -360,9 +362,9 @@ export interface Branching {
   fork(options?: ForkOptions): Promise<StorageBranch>;
   /** Lists the kept branches, the oldest first. */
   branches(): Promise<BranchSummary[]>;
-  /** Opens a handle on a kept branch. @throws StorageError `BRANCH_ENDED` if there is none of this name */
+  /** Opens a handle on a kept branch. @throws StorageError `BRANCH_ENDED` if no kept branch has this name */
   openBranch(name: string): Promise<StorageBranch>;
-  /** Deletes a kept branch and its own branches. Resolves to false if there is none of this name. */
+  /** Deletes a kept branch and its own branches. Resolves to false if no kept branch has this name. */
   deleteBranch(name: string): Promise<boolean>;
   /**
    * Replaces the object's data by the branch's as one commit, if the object has not changed since the branch began.
@@ -419,8 +421,8 @@ export type ComparedState = string | Date | StorageBranch;
 /** The methods that read the past of an object. */
 export interface PastReading {
   /**
-   * The commits of the last 30 days, the newest first, a part at a time, with who made each (`by`). The log does not
-   * know which statement made one.
+   * Lists the commits of the last 30 days, the newest first, a part at a time, with the author of each (`by`). The log
+   * does not know which statement made a commit.
    *
    * @throws StorageError `INVALID_ARGUMENT`; `BOOKMARK_INVALID`; `CORRUPT` if the history of that part is damaged
    */
@@ -460,11 +462,11 @@ export interface StorageHandle
     Recovery,
     PastReading,
     Branching {
-  /** The name the object was opened by. */
+  /** The name by which the object was opened. */
   readonly name: string;
   /**
-   * Random: the same for all handles and stubs of one connection, such as a tab, for as long as it lasts. Commits made
-   * over it have it in `by` of `history()`.
+   * A random text, which all handles and stubs of one connection share, such as those of a tab, for as long as the
+   * connection lasts. Commits made over the connection have this text in `by` of `history()`.
    */
   readonly connection: string;
   /**
@@ -526,7 +528,9 @@ export interface StorageHandle
    *   was read; `DISK_FULL`. The old data stays.
    */
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
-  /** Not possible across a thread: throws NOT_ON_PAGE, which names its replacement. */
+  /**
+   * Throws NOT_ON_PAGE, which names the replacement, because a synchronous transaction is not possible across threads.
+   */
   transactionSync(callback: () => unknown): never;
   /**
    * Takes the object back to a bookmark, or to a time within the last 30 days: keys, tables and alarm.
@@ -562,9 +566,9 @@ export interface StorageHandle
    */
   merge(changes: MergedMoments | StorageBranch, options?: MergeOptions): Promise<string | null>;
   /**
-   * Takes back a restore that `onNextSessionRestoreBookmark` has requested and that is not made yet, durably. True if
-   * one was pending; false if none was, or the object has restarted since and made it. `ctx.storage` has no such
-   * method, and neither has workerd's.
+   * Durably cancels a restore that `onNextSessionRestoreBookmark` has requested and that is not made yet. Resolves to
+   * true if a restore was pending; to false if none was, or if the object has restarted since and made it.
+   * `ctx.storage` and workerd have no such method.
    *
    * @throws StorageError `TRANSACTION_NESTING` inside this handle's transaction; `DISK_FULL`
    */

@@ -1,4 +1,5 @@
-// Times as arguments and as fields of messages: of an alarm, and of a moment of the history.
+// Converts and checks times as arguments and as fields of messages: the time of an alarm, and of a moment of the
+// history.
 
 import { checkInteger, checkNumber, type FieldCheck } from './arguments.ts';
 import { storageError } from './errors.ts';

@@ -12,7 +12,7 @@ export interface UndoOptions {
   groupMs?: number;
   /** How many entries the stack keeps, from 1 to 10,000; the oldest one is dropped. @default 100 */
   depth?: number;
-  /** Returns false for a commit of this tab that is not to be undone, such as that of a migration. */
+  /** Returns false for a commit of this tab that must not be undone, such as the commit of a migration. */
   filter?: (commit: StorageCommit) => boolean;
 }
 
@@ -20,15 +20,15 @@ export interface UndoOptions {
 export interface UndoState {
   readonly canUndo: boolean;
   readonly canRedo: boolean;
-  /** The label of the entry that the next `undo` undoes; null if it has none. */
+  /** The label of the entry that the next `undo` undoes; null if the entry has no label. */
   readonly undoLabel: string | null;
   readonly redoLabel: string | null;
   /**
-   * The reason why the last `undo` or `redo` failed: its data was changed since. The entry stays until a call succeeds,
-   * `skip` drops it, or this tab makes a new commit.
+   * The reason why the last `undo` or `redo` failed: the entry's data was changed since. The entry stays until a call
+   * succeeds, `skip` drops it, or this tab makes a new commit.
    */
   readonly conflict: ConflictError | null;
-  /** The reason why the stack is not informed of new commits; null while it is. */
+  /** The reason why the stack is not informed of new commits; null while it is informed. */
   readonly error: unknown;
 }
 
@@ -51,10 +51,12 @@ export interface UndoStack extends EventTarget, Omit<UndoState, 'error'> {
    */
   undo(): Promise<boolean>;
   /**
-   * Redoes what the last `undo` has undone, as one commit. It cannot after a new commit of this tab. @throws as `undo`
+   * Redoes what the last `undo` has undone, as one commit. Redoing is not possible after a new commit of this tab.
+   *
+   * @throws as `undo`
    */
   redo(): Promise<boolean>;
-  /** Drops the entry that is in `conflict`. Returns false if none is. */
+  /** Drops the entry that is in `conflict`. Returns false if no entry is. */
   skip(): boolean;
   /**
    * Runs the task with a view of the handle. Its commits, which have the name as their label, are one entry, and so are

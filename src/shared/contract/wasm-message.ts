@@ -1,8 +1,8 @@
 // Defines the messages by which a page gives its worker the WebAssembly module of SQLite.
 
 /**
- * Sent twice: without `module` when the page begins to load the file, then with it. A worker that hears neither loads
- * the file itself.
+ * The page sends this message twice: without `module` when the page begins to load the file, then with it. A worker
+ * that receives neither message loads the file itself.
  */
 export interface WasmMessage {
   readonly type: 'wasm';

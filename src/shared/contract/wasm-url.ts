@@ -10,12 +10,12 @@
 /** Matches the folder in which Vite caches the bundled dependencies of a project. */
 const CACHE = /\/node_modules\/\.vite\/deps\/[^/]*$/;
 
-/** Returns the package's folder if a bundler has moved the modules out of it, and left the file behind. */
+/** Returns the package's folder if a bundler has moved the modules out of it, but not the given file. */
 export function folderLeft(file: URL): URL | null {
   return CACHE.test(file.pathname) ? new URL('../../ctx-storage/dist/', file) : null;
 }
 
-/** Returns the package's folder if a bundler has moved this code out of it, and left its files behind. */
+/** Returns the package's folder if a bundler has moved this code out of it, but not the package's files. */
 export function folderLeftBehind(): URL | null {
   const file = fileBeside();
   return file === null ? null : folderLeft(file);
@@ -27,7 +27,7 @@ export function ownWasmUrl(): URL | null {
   return folder === null ? fileBeside() : new URL('sqlite3.wasm', folder);
 }
 
-/** Makes the error of code that has no address, if the caller named no files either. */
+/** Makes the error of code that has no address and whose caller did not name the files. */
 export function noAddress(options: string): Error {
   return new TypeError(
     'this script has no address beside which the files of ctx-storage could lie, as in a bundle of one classic ' +

@@ -10,7 +10,12 @@ import type { StorageHandle } from '../contract/storage.ts';
  */
 const EVERY_COMMIT = 'SELECT total_changes(), random()';
 
-/** Checks that a value is a handle. A stub is refused by its address, because it seems to have every name. @throws INVALID_ARGUMENT */
+/**
+ * Checks that a value is a handle. A stub is refused because it has an address: a stub seems to have a member of every
+ * name.
+ *
+ * @throws INVALID_ARGUMENT
+ */
 export function mustBeHandle(caller: string, value: unknown): void {
   if (typeof value === 'object' && value !== null && 'history' in value && !addressOf(value)) {
     return;
@@ -20,8 +25,9 @@ export function mustBeHandle(caller: string, value: unknown): void {
 }
 
 /**
- * Calls `onCommit` now, and after each commit. `onError` gets the reason when commits cannot be observed; calls resume
- * once they can be again. The read is private: its result is not stored in the browser for the page's next visit.
+ * Calls `onCommit` now, and after each commit. `onError` gets the reason when commits cannot be observed; the calls
+ * resume once commits can be observed again. The read is private: its result is not stored in the browser for the
+ * page's next visit.
  */
 export function followCommits(
   storage: Pick<StorageHandle, 'sql'>,
@@ -40,7 +46,9 @@ export function followCommits(
 }
 
 export interface CommitReading {
-  /** Reads something of the object. `onError` gets its errors, until the caller stops the readings. */
+  /**
+   * Reads the caller's data from the object. `onError` gets the errors of reading, until the caller stops the readings.
+   */
   readonly read: (isOver: () => boolean) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Waits after each reading, so that an object with many commits is not read all the time. */

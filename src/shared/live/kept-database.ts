@@ -21,7 +21,7 @@ export const KEPT_READ_MAX = 8192;
 /** The most bytes of a stored result. */
 export const KEPT_RESULT_BYTES_MAX = 512 * 1024;
 
-/** The most results, and their most bytes, of all directories of the site together. */
+/** The most results of all directories of the site together. The next constant limits their bytes. */
 export const KEPT_RESULTS_MAX = 100;
 export const KEPT_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -47,7 +47,7 @@ export interface KeptResult {
   readonly keptMs: number;
 }
 
-/** A result that replaces the stored one. If `bytes` is null, the stored one is deleted. */
+/** A result that replaces the stored result. If `bytes` is null, the stored result is deleted. */
 export interface KeptChange {
   readonly key: KeptKey;
   readonly bytes: Uint8Array | null;
@@ -79,7 +79,7 @@ export function keptBelow(directory: string, object?: string): IDBKeyRange {
  */
 export class KeptDatabase {
   readonly #database: IDBDatabase;
-  /** True if this connection can no longer be used. Another one can be opened. */
+  /** True if this connection can no longer be used. A new connection can be opened. */
   isClosed = false;
 
   private constructor(database: IDBDatabase) {

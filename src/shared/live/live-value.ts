@@ -12,7 +12,10 @@ import { LiveIterator } from './live-iterator.ts';
 
 /** Receives the reports of a source. */
 export interface LiveSink {
-  /** Takes the stored result of an earlier visit; ignored after a result or error. Returns false if it cannot be decoded. */
+  /**
+   * Passes the stored result of an earlier visit, which is ignored after a result or error. Returns false if the bytes
+   * cannot be decoded.
+   */
   kept?(bytes: Uint8Array): boolean;
   result(bytes: Uint8Array): void;
   /** Reports that the read failed. A result may still follow. */
@@ -41,14 +44,15 @@ export class LiveValue<T> implements Live<T> {
   readonly #asPrivate: (() => Live<T>) | undefined;
   readonly #watchers = new Set<Watcher>();
   #state: LiveState<T> = PENDING;
-  /** The last result. It stays when there are no subscribers. */
+  /** The last result. The value keeps it when there are no subscribers. */
   #bytes: Uint8Array | undefined;
   #stop: (() => void) | undefined;
   #end: { readonly error: unknown } | undefined;
 
   /**
-   * `read` decodes a result. Without an identity, the live value equals no other one. `asPrivate` makes an equal live
-   * value whose results are not stored for the next visit; it is absent if those of this one are not stored either.
+   * `read` decodes a result. Without an identity, the live value equals no other live value. `asPrivate` makes an equal
+   * live value whose results are not stored for the next visit; it is absent if this live value's results are not
+   * stored either.
    */
   constructor(
     source: LiveSource,
@@ -63,7 +67,7 @@ export class LiveValue<T> implements Live<T> {
     Object.defineProperty(this, DISPOSE, { value: () => this.dispose(), configurable: true });
   }
 
-  /** Has a tag of its own, as handles do, so that Vue does not wrap it in a proxy. */
+  /** A tag of its own, as handles have, so that Vue does not wrap the live value in a proxy. */
   get [Symbol.toStringTag](): string {
     return 'Live';
   }
@@ -144,7 +148,7 @@ export class LiveValue<T> implements Live<T> {
       failed: unlessStopped((error) => this.#failed(error)),
       ended: unlessStopped((error) => {
         this.#end = { error };
-        this.#notifyFailure(error); // unhandled errors are dropped here: the code that ended the read knows the reason
+        this.#notifyFailure(error); // An unhandled error is dropped here, because the code that ended the read knows the reason.
       }),
     });
     if (isStopped) stopSource();

@@ -11,13 +11,13 @@ import { fromWire } from '../wire/errors-on-wire.ts';
 import type { LiveNumber, LivePeer, LiveStart } from '../wire/protocol.ts';
 import type { LiveSink, LiveSource } from './live-value.ts';
 
-/** Finds the peer that serves the object, and tells when none ever will. */
+/** Finds the peer that serves the object, and tells when no peer ever will. */
 export interface LivePeers {
   /** The flags that cancel reads in the worker. Absent if the objects run in this thread. */
   readonly flags?: CallFlags;
   /** Returns the peer that currently serves the object. */
   peer(): Promise<LivePeer>;
-  /** The reason why the connection is closed for ever; undefined while it is not. */
+  /** The reason why the connection is closed for ever; undefined while it is open. */
   readonly end: Error | undefined;
   /** Calls `told` when `end` is set. Call the result to unsubscribe. */
   whenEnded(told: () => void): () => void;
@@ -25,7 +25,7 @@ export interface LivePeers {
   after(delayMs: number, task: () => void): () => void;
 }
 
-/** The first pause between two attempts. It doubles each time, up to the maximum below. */
+/** The first pause between two attempts. The pause doubles with each attempt, up to the maximum below. */
 const PAUSE_MS = 50;
 const PAUSE_MS_MAX = 5000;
 
@@ -142,7 +142,7 @@ class Poll {
       this.#close();
       return undefined;
     } catch (error) {
-      this.#open = undefined; // The connection has ended, and everything on it.
+      this.#open = undefined; // The connection has ended, and with it everything that was open on it.
       return error;
     }
   }
@@ -150,7 +150,7 @@ class Poll {
   #close(): void {
     const open = this.#open;
     this.#open = undefined;
-    open?.peer.closeLive(open.number).catch(() => {}); // the connection has ended, and the read with it
+    open?.peer.closeLive(open.number).catch(() => {}); // The connection has ended, and with it the read.
   }
 
   #pause(): Promise<void> {

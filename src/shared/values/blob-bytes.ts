@@ -7,7 +7,7 @@ interface SynchronousFileReader {
   readAsArrayBuffer(blob: Blob): ArrayBuffer;
 }
 
-/** The part of Node's `worker_threads` that is used. */
+/** The members of Node's `worker_threads` that this file uses. */
 interface Threads {
   readonly Worker: new (code: string, options: object) => { unref(): void };
   readonly MessageChannel: new () => { readonly port1: Port; readonly port2: object };
@@ -82,7 +82,7 @@ class BlobThread {
       return null; // the Blob is a file, which the thread cannot read
     }
     if (Atomics.wait(this.#count, 0, before, READ_MS_MAX) === 'timed-out') {
-      thread = undefined; // Drop the thread, because its late answer would be taken for the next one.
+      thread = undefined; // Drop the thread: its late answer would be taken for the next one.
       return null;
     }
     const { bytes } = this.#threads.receiveMessageOnPort(this.#port)!.message;

@@ -12,14 +12,14 @@ import { TAG } from './wire.ts';
 const CACHED_STRING_MAX = 24;
 const CACHE_SLOTS = 1024;
 
-/** From this length on, TextDecoder beats the loop (measured in V8). */
+/** From this length on, TextDecoder is faster than the loop (measured in V8). */
 const LONG_STRING = 64;
 
 /** Characters per call of String.fromCharCode; the stack bounds its arguments. */
 const CHUNK = 4096;
 
 const cache: string[] = new Array(CACHE_SLOTS).fill('');
-/** A character that is not Latin-1. */
+/** Matches a character that is not Latin-1. */
 const WIDE = /[^\0-\xff]/;
 
 const windows1252Decoder = new TextDecoder('windows-1252');
@@ -33,7 +33,10 @@ export function corruptValueError(fact: string, options?: ErrorOptions): Storage
 
 export class ByteReader {
   readonly #bytes: Uint8Array;
-  /** Created for the first number that needs it, because creating a view takes as long as reading a small value. */
+  /**
+   * The view is created for the first number that needs it, because creating a view takes as long as reading a small
+   * value.
+   */
   #view: DataView | undefined;
   readonly #end: number;
   #at = 0;

@@ -12,14 +12,14 @@ const INITIAL_BYTES = 16 * 1024;
 /** A buffer that has grown beyond this size, for one large value, is not reused. */
 const KEPT_BYTES_MAX = 1024 * 1024;
 
-/** From this length on, copying by TextEncoder beats a loop (measured in V8). */
+/** From this length on, copying by TextEncoder is faster than a loop (measured in V8). */
 const LONG_STRING = 64;
 
-/** Integers of 31 bits are written as integers, larger ones as doubles, as in V8. */
+/** Integers of 31 bits are written as integers, larger numbers as doubles, as in V8. */
 const INT_MIN = -(2 ** 30);
 const INT_MAX = 2 ** 30 - 1;
 
-/** A character that is not Latin-1. */
+/** Matches a character that is not Latin-1. */
 const WIDE = /[^\0-\xff]/;
 
 const encoder = new TextEncoder();

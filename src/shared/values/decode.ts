@@ -29,9 +29,9 @@ import {
 } from './wire.ts';
 
 /**
- * The value that `bytes` store, a fresh copy. They may be a window on larger memory, at any address.
- * `elementsMax` bounds its costly parts: the elements of Maps and Sets, errors, platform objects, resizable buffers, and
- * arrays that are almost empty.
+ * Returns a new copy of the value that `bytes` store. The bytes may be a window on larger memory, at any address.
+ * `elementsMax` limits the costly parts of the value: elements of Maps and Sets, errors, platform objects, resizable
+ * buffers, and arrays that are almost empty.
  *
  * @throws StorageError `CORRUPT` for bytes that are not a value of versions 13 to 15
  */
@@ -49,14 +49,17 @@ export function deserializeWith(bytes: Uint8Array, resolve: ResolveReference | u
   return decode(new Decoder(bytes, resolve, bytes.length));
 }
 
-/** Its references repeat too many bytes; it has too many numbers and bigints as keys of Maps and elements of Sets. */
+/**
+ * Why a value is refused. `repeated`: its references repeat too many bytes. `numbers`: too many numbers and bigints are
+ * keys of Maps and elements of Sets.
+ */
 type Refusal = 'repeated' | 'numbers';
 
 /** A value from a peer that may be an attacker. */
 export interface PeerValue {
-  /** Incomplete if it is refused. */
+  /** The value, which is incomplete if it is refused. */
   readonly value: unknown;
-  /** The reason why no program may get the value; undefined if one may. */
+  /** The reason why no program may get the value; undefined if a program may get it. */
   readonly refusal: Refusal | undefined;
   /** True if an object contains itself. */
   readonly isCyclic: boolean;
@@ -88,16 +91,20 @@ function decode(decoder: Decoder): unknown {
 
 export type ResolveReference = (description: Readonly<Record<string, unknown>>) => object;
 
-/** The most bytes that the growable buffers of one value may reserve, as their maximum size is a mere claim. */
+/**
+ * The most bytes that the growable buffers of one value may reserve, because their maximum size is only a number in the
+ * bytes.
+ */
 const RESERVED_BYTES_MAX = 2 ** 32;
 
 /**
- * The most bytes that references to shared objects may add to a value from a peer (our choice) if each occurrence counts
- * with the bytes of the object. 350 bytes can repeat one object 2⁴⁰ times, and code that walks the value meets every one.
+ * The most bytes that references to shared objects may add to a value from a peer (our choice), where each reference
+ * counts with the bytes of its object. 350 bytes can repeat one object 2⁴⁰ times, and code that walks the value visits
+ * every repetition.
  */
 const REPEATED_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The longest array whose length is set before its elements are read, however few it has. */
+/** The longest array whose length is set before its elements are read, however few elements it has. */
 const SHORT_ARRAY = 64;
 
 type Container = Record<string | number, unknown>;
@@ -108,13 +115,13 @@ const PENDING = Symbol('pending');
 class Decoder implements ValueReader {
   readonly input: ByteReader;
   readonly #objects: unknown[] = [];
-  /** Created for the first regular expression, because most values have none. */
+  /** The counter is created for the first regular expression, because most values have none. */
   #unicodeSources: UnicodeSources | undefined;
   readonly #bytes: Uint8Array;
   readonly #resolve: ResolveReference | undefined;
   /**
-   * For a value from a peer: the bytes of each object, including those that references in it repeat; undefined for an object
-   * that has not ended.
+   * For a value from a peer: the bytes of each object, including the bytes that references in it repeat; undefined for
+   * an object that has not ended.
    */
   readonly #sizes: (number | undefined)[] | undefined;
   #version = WIRE_VERSION_MIN;
@@ -255,7 +262,8 @@ class Decoder implements ValueReader {
 
   #readDenseArray(): unknown[] {
     const length = this.input.varint();
-    // The array grows with its elements. Each takes at least one byte, so a false length meets the end of the bytes.
+    // The array grows with its elements. Each element takes at least one byte, so a false length reaches the end of the
+    // bytes.
     const array: unknown[] = [];
     this.#objects.push(array);
     for (let i = 0; i < length; i++) {
@@ -292,7 +300,7 @@ class Decoder implements ValueReader {
     }
   }
 
-  /** Reads properties up to their end, and returns how many. */
+  /** Reads properties up to their end, and returns their number. */
   #readMembers(object: Container, end: number): number {
     const { input } = this;
     let count = 0;
@@ -389,7 +397,7 @@ class Decoder implements ValueReader {
     return buffer;
   }
 
-  /** Reads the view that may follow a buffer. The view is then the value, instead of the buffer. */
+  /** Reads the view that may follow a buffer. If there is a view, it is the value, instead of the buffer. */
   #readViews(buffer: ArrayBuffer): ArrayBuffer | ArrayBufferView {
     const { input } = this;
     if (input.peekTag() !== TAG.view) return buffer;

@@ -75,7 +75,9 @@ export function serializeWith(
   }
 }
 
-/** Returns the plain data to send in place of a function or object; undefined if it does not know the object. */
+/**
+ * Returns the plain data to send in place of a function or object; undefined if the function does not know the object.
+ */
 export type DescribeReference = (value: object) => Readonly<Record<string, unknown>> | undefined;
 
 /** Up to this number, objects are kept in a list, which is faster than a map and allocates nothing. */
@@ -242,7 +244,7 @@ class Encoder implements ValueWriter {
     }
   }
 
-  /** Gives the object its number; if it has one, writes a reference and returns false. */
+  /** Gives the object its number. If the object already has a number, writes a reference and returns false. */
   #begin(value: object): boolean {
     const number = this.#numbers.claim(value);
     if (number === undefined) return true;
@@ -446,7 +448,7 @@ const BY_REFERENCE: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
 /** An encoder that the next call reuses. A nested call, made by a getter, gets a new one. */
 let idle: Encoder | undefined = new Encoder();
 
-/** @throws DataCloneError for a detached buffer */
+/** Returns the bytes of the buffer. @throws DataCloneError for a detached buffer */
 function bytesOf(buffer: ArrayBuffer): Uint8Array {
   try {
     return new Uint8Array(buffer);
@@ -465,7 +467,7 @@ function isArrayIndex(key: string): boolean {
   return Number.isInteger(number) && number < 2 ** 32 - 1 && String(number) === key;
 }
 
-/** @throws DataCloneError for a revoked proxy, which nothing else can be done with */
+/** Returns true for an array. @throws DataCloneError for a revoked proxy, which cannot be used in any other way either */
 export function isArray(value: object): value is unknown[] {
   try {
     return Array.isArray(value);

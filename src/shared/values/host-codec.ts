@@ -28,7 +28,7 @@ export function writeHeaders(headers: Headers, { out }: ValueWriter): void {
   }
 }
 
-/** @throws DataCloneError for a request with a body or an aborted signal, which cannot be stored. */
+/** Writes a request. @throws DataCloneError for a request with a body or an aborted signal, which cannot be stored */
 export function writeRequest(request: Request, writer: ValueWriter): void {
   const { method } = request;
   // Some browsers have no `body`. There, only the method tells whether the request can have one.
@@ -53,7 +53,7 @@ export function writeRequest(request: Request, writer: ValueWriter): void {
   ]);
 }
 
-/** @throws DataCloneError for a response with a body */
+/** Writes a response. @throws DataCloneError for a response with a body */
 export function writeResponse(response: Response, writer: ValueWriter): void {
   if (response.body !== null) {
     throw dataCloneError(response, 'has a body, a stream, which cannot be stored.');
@@ -71,7 +71,7 @@ export function writeResponse(response: Response, writer: ValueWriter): void {
   ]);
 }
 
-/** @throws DataCloneError on a page, and for a Blob that is a file */
+/** Writes a Blob. @throws DataCloneError on a page, and for a Blob that is a file */
 export function writeBlob(blob: Blob, { out }: ValueWriter): void {
   const bytes = blobBytes(blob);
   if (bytes === null) {
@@ -160,8 +160,8 @@ function unless<Value>(value: Value, usual: Value): Value | undefined {
 }
 
 /**
- * Names that workerd writes as a number, counted from 1; it writes other names in full. Established by storing one
- * header of each name in workerd; workerd refuses numbers above 47.
+ * The names of headers that workerd writes as a number, counted from 1; workerd writes other names in full. The list
+ * was established by storing one header of each name in workerd, which refuses numbers above 47.
  */
 const COMMON_HEADERS: readonly string[] = [
   'accept-charset',

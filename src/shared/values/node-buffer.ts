@@ -3,7 +3,7 @@
 // Buffer converts long non-ASCII strings ten times as fast as the functions of browsers, and keeps lone surrogates. A
 // Buffer that a program stores is a view of a pool that all Buffers of the process share.
 
-/** The part of a Buffer that is used. In workerd, with `nodejs_compat`, its arguments are mandatory. */
+/** The members of a Buffer that this package uses. In workerd, with `nodejs_compat`, their arguments are mandatory. */
 interface StringBuffer {
   latin1Write(text: string, offset: number, length: number): number;
   ucs2Write(text: string, offset: number, length: number): number;

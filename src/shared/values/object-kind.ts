@@ -38,7 +38,8 @@ export type ObjectKind =
 
 /** The kinds of built-in classes, by their global names. Native classes that are not listed are refused. */
 const KIND_BY_NAME: ReadonlyMap<string, ObjectKind> = new Map<string, ObjectKind>([
-  // Genuine instances of these are recognized before their prototype is examined. Other objects only inherit from them.
+  // Genuine instances of these classes are recognized before their prototype is examined. Other objects with these
+  // prototypes only inherit from the classes.
   ...(['Object', 'Array', 'Function', 'Iterator', 'DataView'] as const).map(
     (name) => [name, 'plain'] as const,
   ),

@@ -40,7 +40,7 @@ const regExpFlags: readonly (readonly [flag: string, read: Accessor<boolean | un
   ['y', optionalGetter(RegExp.prototype, 'sticky')],
 ];
 
-/** Returns the flags of a regular expression; undefined for `RegExp.prototype`, which is none. */
+/** Returns the flags of a regular expression; undefined for `RegExp.prototype`, which is not a regular expression. */
 export function regExpFlagsOf(value: object): string | undefined {
   let flags = '';
   for (const [flag, read] of regExpFlags) {
@@ -90,7 +90,7 @@ export function builtinTag(value: object): string | undefined {
 }
 
 const objectToString = Object.prototype.toString;
-/** The tag of almost all objects. */
+/** The tag that almost all objects have. */
 const PLAIN = '[object Object]';
 
 const standardIsError = (Error as { readonly isError?: (value: unknown) => boolean }).isError;

@@ -12,7 +12,7 @@ import { deserialize, deserializeWith, elementsMaxOf } from './decode.ts';
 import { isArray, serialize } from './encode.ts';
 import { isNode, isNodeBuffer } from './node-buffer.ts';
 
-/** A character that is not Latin-1. */
+/** Matches a character that is not Latin-1. */
 const WIDE = /[^\0-\xff]/;
 
 /**
@@ -54,7 +54,10 @@ function contentSize(value: unknown): number | undefined {
   return undefined;
 }
 
-/** Returns true if a character is not Latin-1. A string that is short enough in either case is not examined: false. */
+/**
+ * Returns true if a character is not Latin-1. A string whose size is within the limit in either case is not examined,
+ * and the result is false.
+ */
 function isWide(text: string): boolean {
   return text.length * 2 > VALUE_BYTES_MAX && WIDE.test(text);
 }
@@ -72,7 +75,7 @@ function checkSize(operation: string, key: string, sizeBytes: number): void {
 /**
  * Deserializes stored bytes into a new value.
  *
- * @throws CORRUPT for bytes that no program could have stored, including too many
+ * @throws CORRUPT for bytes that no program could have stored, which includes bytes over the size limit
  */
 export function decodeValue(bytes: Uint8Array): unknown {
   const { byteLength } = bytes;

@@ -92,7 +92,9 @@ export const HOST_TAG = {
   domException: 8,
   error: 10,
   blob: 15,
-  /** A number of this package, for things passed by reference. It occurs in messages, never in a database. */
+  /**
+   * A number that only this package uses, for things passed by reference. It occurs in messages, never in a database.
+   */
   reference: 0x4000,
 } as const;
 

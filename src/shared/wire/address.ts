@@ -37,7 +37,7 @@ export interface EntryAddress {
   readonly props?: Payload;
 }
 
-/** The address of whatever a call reaches. */
+/** The address of the object or entry point that a call reaches. */
 export type CallAddress = WireAddress | EntryAddress;
 
 /** Checks the address of an object, whose id becomes part of a file path. @throws INVALID_ARGUMENT */
@@ -58,7 +58,7 @@ export function checkAddress(value: unknown): WireAddress {
   };
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Checks the address of an object or entry point. @throws INVALID_ARGUMENT */
 export function checkCallAddress(value: unknown): CallAddress {
   const { entry, worker, props } = checkFields('address', value);
   if (entry === undefined) return checkAddress(value);

@@ -78,7 +78,7 @@ export class RowPacker implements Packer<unknown, RowChunk> {
     );
   }
 
-  /** @throws INVALID_ARGUMENT, and errors of a binding's toString */
+  /** Packs a row. @throws INVALID_ARGUMENT, and errors of a binding's toString */
   add(row: unknown): void {
     const index = this.count;
     if (!Array.isArray(row)) {
@@ -137,7 +137,7 @@ export class EntryPacker implements Packer<unknown, EntryChunk> {
     return this.#keys.length >= SLICE_VALUES / 8 || this.#units >= SLICE_UNITS;
   }
 
-  /** @throws INVALID_ARGUMENT, KEY_TOO_LARGE, VALUE_TOO_LARGE, DataCloneError */
+  /** Packs an entry. @throws INVALID_ARGUMENT, KEY_TOO_LARGE, VALUE_TOO_LARGE, DataCloneError */
   add(item: unknown): void {
     if (!Array.isArray(item) || item.length !== 2) {
       throw storageError(

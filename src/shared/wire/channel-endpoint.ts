@@ -64,7 +64,7 @@ export class UnsentCall {
 
 /** The common interface of a MessagePort, a BroadcastChannel and an OwnChannel. */
 export interface WireChannel {
-  /** Posts a message. `moved` are its buffers to transfer; a BroadcastChannel copies them. */
+  /** Posts a message. `moved` are the message's buffers to transfer; a BroadcastChannel copies them. */
   postMessage(message: unknown, moved: ArrayBuffer[]): void;
   addEventListener(type: 'message' | 'messageerror', listener: (event: Event) => void): void;
   /** Starts the delivery of messages, which a MessagePort requires. */
@@ -98,13 +98,13 @@ interface Pack {
 export const PACK_MAX = 512;
 
 /**
- * Parts for one receiver in a row, with which a message leaves before its turn ends: enough that each costs
- * little of the message, and few enough that neither side waits long for the other. Calls of many objects
- * wait for the end of the turn: those of each object arrive together, and it is opened once for all of them.
+ * The number of consecutive parts for one receiver with which a message leaves before its turn ends: so many that each
+ * part costs little of the message, and so few that neither side waits long for the other. Calls of many objects wait
+ * for the end of the turn: the calls of each object arrive together, and the object is opened once for all of them.
  */
 export const FULL_PARTS = 64;
 
-/** The pace of code that may run at any time: it delivers at once. */
+/** The pace of code that may run at any time: it delivers messages at once. */
 const AT_ONCE: Pace = {
   deliver: (task) => task(),
   // The second microtask runs after code that awaited the first one, so that the calls of a transaction's closure are
@@ -174,7 +174,7 @@ export class ChannelEndpoint {
   }
 
   #isFullWith(message: unknown): boolean {
-    // Messages that are no arrays, such as pings, do not count as parts.
+    // Messages that are not arrays, such as pings, do not count as parts.
     if (!Array.isArray(message)) return false;
     const receiver = receiverOf(message);
     if (receiver !== this.#receiver) this.#partsInRow = 0;

@@ -78,7 +78,7 @@ export interface StartMessage {
   readonly lateUrl?: string | null;
   /** When the page was opened, in milliseconds since the epoch. */
   readonly startedMs: number;
-  /** True if the page connects over the worker's own channel. @default over a port */
+  /** True if the page connects over the worker's own channel. @default the page connects over a port */
   readonly isDirect?: boolean;
   /** The limits of history while this worker leads; null to use the worker's own. */
   readonly history?: HistoryLimits | null;
@@ -111,9 +111,12 @@ export interface OtherLeader extends Versions {
   /** The app's name for the leading worker's deployment. */
   readonly build: Build | null;
   readonly medium: StorageMedium;
-  /** The order of its deployment relative to this worker's. If it is `older`, this worker takes over from it. */
+  /**
+   * The order of the leading worker's deployment relative to this worker's. If it is `older`, this worker takes over
+   * from the leader.
+   */
   readonly order: Order;
-  /** This worker's deployment; null unless the leading worker's is known to be the same. */
+  /** This worker's deployment; null unless the leading worker's deployment is known to be the same. */
   readonly own: Deployment | null;
 }
 
@@ -143,8 +146,8 @@ export type ControlMessage =
 export type ConnectionMessage =
   | { readonly type: 'accepted' }
   /**
-   * A page checks that the worker still answers, and permits it to read messages for `forMs` (worker-end.ts). `atMs` is the
-   * time of the page's monotonic clock. `isAnswer` is true if the worker has requested the ping.
+   * A page checks that the worker still answers, and permits it to read messages for `forMs` (worker-end.ts). `atMs` is
+   * the time of the page's monotonic clock. `isAnswer` is true if the worker has requested the ping.
    */
   | {
       readonly type: 'ping';
@@ -153,7 +156,7 @@ export type ConnectionMessage =
       readonly isAnswer?: boolean;
     }
   | { readonly type: 'pong' }
-  /** The worker asks for a ping. */
+  /** The worker requests a ping. */
   | { readonly type: 'asks' }
   /**
    * The worker steps down. The page then stops sending new work, and confirms this. Calls sent before are still answered.
@@ -247,7 +250,8 @@ export interface ConsoleMessage {
 }
 
 /**
- * The part of `navigator.locks` that is used. It is a parameter, so that tests can simulate the end of pages and workers.
+ * The members of `navigator.locks` that this package uses. They are a parameter, so that tests can simulate the end of
+ * pages and workers.
  */
 export interface Locks {
   request(

@@ -19,7 +19,7 @@ export interface WireError {
   readonly message: string;
   readonly stack?: string;
   readonly properties: Readonly<Record<string, string | number | boolean>>;
-  /** The other own properties. */
+  /** The own properties besides those in the other fields. */
   readonly own?: Readonly<Record<string, unknown>>;
   readonly cause?: WireError;
   /** The errors of an AggregateError. */
@@ -29,7 +29,7 @@ export interface WireError {
 /** The result of an operation, or the error that it threw. */
 export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireError };
 
-// The properties by which callers decide what to do. If they are enumerable, they are also in `own`, so that they stay
+// The properties by which callers decide how to handle an error. Enumerable ones are also in `own`, so that they stay
 // enumerable.
 const PROPERTIES = ['code', 'retryable', 'durableObjectReset', 'remote', 'overloaded'] as const;
 const CAUSE_DEPTH_MAX = 8;

@@ -6,7 +6,7 @@ import type { FollowRefusal, FollowState } from '../contract/followed.ts';
 export type FollowAsk =
   /** Waits for the server's answer to a call. */
   | { readonly kind: 'settled'; readonly n: number }
-  /** Waits until the state differs from the one with this version, and returns it. */
+  /** Waits until the version of the state differs from `after`, and returns the state. */
   | { readonly kind: 'state'; readonly after: number }
   | { readonly kind: 'refusals' }
   | { readonly kind: 'dismiss' | 'retry'; readonly n: number }
@@ -31,7 +31,7 @@ export interface VersionedFollowState extends FollowState {
   readonly version: number;
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Checks a request. @throws INVALID_ARGUMENT */
 export function checkFollowAsk(value: unknown): FollowAsk {
   const { kind, n, after } = checkFields('ask', value);
   switch (kind) {

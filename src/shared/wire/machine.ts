@@ -32,18 +32,22 @@ export class Machine<State, Event, Effect> {
     return this.#state;
   }
 
-  /** True while effects are performed: an event that is handled now waits for their end. */
+  /** True while effects are performed. An event that is handled now waits until all of these effects are performed. */
   get isPerforming(): boolean {
     return this.#isPerforming;
   }
 
-  /** For an effect whose result the next events depend on: the event is handled before those that wait. */
+  /** Handles an event before the events that wait. An effect calls this if the next events depend on its result. */
   handleNext(event: Event): void {
     assert(this.#isPerforming, 'an event came after its effect');
     this.#waiting.unshift(event);
   }
 
-  /** @throws the error of an effect; the effects after it are not performed */
+  /**
+   * Handles an event, after the events before it.
+   *
+   * @throws the error of an effect; the effects after it are not performed
+   */
   handle(event: Event): void {
     this.#waiting.push(event);
     if (this.#isPerforming) return;

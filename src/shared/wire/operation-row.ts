@@ -1,6 +1,6 @@
 // Defines the type of one row of the table of operations: a row's fields, result and method must agree.
 //
-// Does not know which operations there are (operations.ts).
+// This file does not know which operations there are (operations.ts).
 
 import type { FieldCheck } from '../contract/arguments.ts';
 
@@ -11,8 +11,9 @@ export type Checked<Checks extends FieldChecks> = {
 };
 
 /**
- * The part that performs an operation: the storage of the object, alone; the session of the page, with its cursors,
- * moments and transaction; or the host, because the operation ends the instance or needs another object.
+ * The part of the worker that performs an operation: `storage` is the storage of the object, alone; `session` is the
+ * session of the page, with its cursors, moments and transaction; `host` is the host, because the operation ends the
+ * instance or needs another object.
  */
 export type Performer = 'storage' | 'session' | 'host';
 
@@ -25,7 +26,7 @@ export interface OperationRow<
   Effect extends 'read' | 'write' = 'read' | 'write',
 > {
   readonly by: By;
-  /** Never present: it holds the type of the result. */
+  /** This property never exists. Its type holds the type of the result. */
   readonly result?: () => Result;
   /**
    * A `read` has no effect, and is sent again if the worker is lost before it answers. A `write`
@@ -35,35 +36,38 @@ export interface OperationRow<
   readonly fields: Checks;
   /** Present if the operation is a method of the same name. */
   readonly method?: Method<Checked<Checks>, Result, Owner>;
-  /** The operation names something that only the worker in which it was created has. */
+  /** Present if the operation names something that exists only in the worker in which it was created. */
   readonly isBound?: true;
   /**
-   * The operation begins or ends a transaction, or ends the instance. Later calls of its message wait for it, and it is
-   * not repeated at another instance.
+   * Present if the operation begins or ends a transaction, or ends the instance. Later calls of the operation's message
+   * wait for it, and it is not repeated at another instance.
    */
   readonly isBoundary?: true;
-  /** The operation is the only call of its message, because it may wait long for other sessions. */
+  /** Present if the operation is the only call of its message, because it may wait long for other sessions. */
   readonly travelsAlone?: true;
 }
 
 /** How programs call an operation. */
 interface Method<Fields, Result, Owner extends MethodOwner> {
   readonly on: Owner;
-  /** The operation throws WRONG_BACKEND for classes on the key-value backend. */
+  /** Present if the operation throws WRONG_BACKEND for classes on the key-value backend. */
   readonly needsSqlBackend?: true;
-  /** The fields for these arguments; serializes values, so that later changes are not stored. */
+  /** Returns the fields for these arguments. Serializes values, so that later changes are not stored. */
   fields(args: readonly unknown[]): Fields;
-  /** The method's result. @default the result itself */
+  /** Converts the result to the method's result. @default the method returns the result itself */
   returns?(result: Result, args: readonly unknown[], fields: Fields): unknown;
 }
 
 /**
- * The objects that have the method: `transaction`, the storage and the `txn` of a transaction; `storage`, the storage
- * only; `page`, only the storage of a page.
+ * The objects that have the method: for `transaction`, the storage and the `txn` of a transaction; for `storage`, only
+ * the storage; for `page`, only the storage of a page.
  */
 export type MethodOwner = 'transaction' | 'storage' | 'page';
 
-/** Takes the result first, because it is written out, and infers the other types from the row. */
+/**
+ * Makes a function that takes a row. The result's type is written out in the first call; the second call infers the
+ * other types from the row.
+ */
 export function operation<Result>() {
   return <
     By extends Performer,

@@ -6,9 +6,9 @@
 // sides agree byte for byte. Functions and live objects never cross. No assertion keeps this: the peer's calls are
 // checked (typed errors), and the types have no field for anything else.
 //
-// Does not know: how an operation is performed or sent. Each of its three performers has a table of functions, which is
-// typed by this one, so that an operation without a function does not compile: worker/engine/storage/perform.ts, and
-// page-session.ts and host-operations.ts in worker/objects/sessions.
+// This file does not know how an operation is performed or sent. Each of its three performers has a table of functions,
+// which is typed by this one, so that an operation without a function does not compile:
+// worker/engine/storage/perform.ts, and page-session.ts and host-operations.ts in worker/objects/sessions.
 
 import * as field from '../contract/arguments.ts';
 import {
@@ -100,7 +100,7 @@ export const OPERATIONS = {
     fields: { entries: field.entries, unconfirmed: field.boolean },
     method: { on: 'transaction', fields: putFields, returns: nothing },
   }),
-  /** Results in the number of the keys that existed. */
+  /** Results in the number of deleted keys that existed. */
   delete: operation<number>()({
     by: 'storage',
     effect: 'write',
@@ -172,7 +172,7 @@ export const OPERATIONS = {
       returns: nothing,
     },
   }),
-  // A write, because it reports on writes that a lost worker may not have stored.
+  // The operation is a write, because it reports on writes that a lost worker may not have stored.
   sync: operation<null>()({
     by: 'storage',
     effect: 'write',
@@ -242,7 +242,7 @@ export const OPERATIONS = {
         })),
     },
   }),
-  // Reads: cursors and moments that they open and close end with the worker.
+  // These operations are reads: the cursors and moments that they open and close end with the worker.
   openMoment: operation<OpenedMoment>()({
     by: 'session',
     effect: 'read',
@@ -277,7 +277,7 @@ export const OPERATIONS = {
     fields: { diff: field.numberOf },
     isBound: true,
   }),
-  // A write, because one that is kept may have been made when the worker was lost.
+  // The operation is a write, because a kept branch may have been made although the worker was lost.
   fork: operation<BranchFacts>()({
     by: 'session',
     effect: 'write',
@@ -408,8 +408,8 @@ export const OPERATIONS = {
     effect: 'write',
     fields: { chunks: entryChunks, unconfirmed: field.boolean },
   }),
-  // A read, because the transaction that it began has ended with the worker.
-  // The page numbers its transactions, so that it can send calls of one with its beginning.
+  // The operation is a read, because the transaction that it began has ended with the worker. The page numbers its
+  // transactions, so that it can send calls of a transaction together with its beginning.
   /** Results in the number of the transaction, for `txn`. */
   begin: operation<number>()({
     by: 'session',
@@ -446,7 +446,7 @@ export type Results = {
   [Op in OperationName]: ReturnType<NonNullable<Table[Op]['result']>>;
 };
 
-/** The result of an operation, at once unless it has to wait. */
+/** The result of an operation. It is a promise only if the operation has to wait. */
 export type Performed<Op extends OperationName> = Results[Op] | Promise<Results[Op]>;
 
 /** The operations without an effect. */
@@ -465,17 +465,17 @@ export type MethodName<Owner extends MethodOwner> = {
       : never;
 }[OperationName];
 
-/** The fields of a call, checked. */
+/** The checked fields of a call. */
 export type FieldsOf<Op extends OperationName> = Checked<Table[Op]['fields']>;
 
 /**
- * The call of one operation. `txn` is the transaction it belongs to: the call fails with
- * TRANSACTION_ENDED once that has ended. A call without `txn` joins the transaction that its own
- * session holds, and waits for another session's.
+ * The call of one operation. `txn` is the transaction to which the call belongs: the call fails with TRANSACTION_ENDED
+ * once the transaction has ended. A call without `txn` joins the transaction that its own session holds, and waits for
+ * another session's transaction.
  */
 export type CallOf<Op extends OperationName> = { readonly op: Op } & FieldsOf<Op> & {
     readonly txn?: number;
-    /** The earlier moment that it reads; without it, the object as it is. */
+    /** The earlier moment that the call reads; without it, the call reads the present state of the object. */
     readonly moment?: number;
     /** Present if the call can be cancelled. */
     readonly flag?: CallFlag;
@@ -489,7 +489,7 @@ export type Call = CallBy<Performer>;
 /** The call of an operation of one performer. */
 export type CallBy<By extends Performer> = { [Op in OperationBy<By>]: CallOf<Op> }[OperationBy<By>];
 
-/** Any row, for code that treats all operations alike. */
+/** The type of any row, for code that treats all operations alike. */
 export type AnyOperation = OperationRow<FieldChecks, unknown, Performer, MethodOwner>;
 
 /** The row of an operation. */

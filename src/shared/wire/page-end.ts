@@ -130,7 +130,10 @@ export class PageEnd {
     this.#leave({ type: 'closed' }, reason);
   }
 
-  /** Ends the connection to a worker that does not answer. Calls that it has not read, and never will, reject with `unread`. */
+  /**
+   * Ends the connection to a worker that does not answer. Calls that the worker has not read, and never will, reject
+   * with `unread`.
+   */
   giveUp(reason: Error, unread: Error): void {
     this.#leave({ type: 'closed', isGivenUp: true }, reason, unread);
   }
@@ -141,7 +144,7 @@ export class PageEnd {
     this.#fail(reason, unread);
   }
 
-  // `onYield` is called first, so that users stop sending work before the worker is told that they have.
+  // `onYield` is called first, so that users stop sending work before the worker is told that they have stopped.
   #pause(): void {
     if (this.failure !== null || this.#isYielding) return;
     this.#isYielding = true;

@@ -54,33 +54,33 @@ import {
   type OwnBytes,
 } from './remote-functions.ts';
 
-/** Most calls of one message, so that messages of other tabs get their turn. */
+/** The most calls of one message. The limit lets messages of other tabs have their turn. */
 export const BATCH_CALLS_MAX = 512;
 
-/** Most flags of one message. */
+/** The most flags of one message. */
 const CANCELS_MAX = 512;
 
-/** Most references that one message releases. */
+/** The most references that one message releases. */
 const RELEASES_MAX = 1024;
 
-/** Most names on the way to a member. */
+/** The most names on the path to a member. */
 const PATH_MAX = 1024;
 
-/** The number of an opened handle, counted by the worker. */
+/** The number of an opened handle, which the worker chooses. */
 export type SessionId = number;
 
 /**
  * The functions for storage that a worker exposes to a page.
  *
- * Every promise settles only after the flush that covers the writes before it (the output gate).
- * For the page, a rejection is an outcome; that of `execute` is the outcome of each of its calls.
+ * Every promise settles only after the flush that covers the writes before it (the output gate). For the page, a
+ * rejection is an outcome; a rejection of `execute` is the outcome of each of its calls.
  */
 export interface StoragePeer extends StorageFunctions {
-  /** Runs calls in order; outcomes are parallel to them. */
+  /** Runs calls in order. The outcomes are in the order of the calls. */
   execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]>;
 }
 
-/** StoragePeer as the worker implements it: an answer that is already there needs no promise. */
+/** StoragePeer as the worker implements it: an answer that is available at once needs no promise. */
 export interface StorageService extends StorageFunctions {
   execute(session: SessionId, calls: readonly Call[]): Outcome[] | Promise<Outcome[]>;
   /** Closes the session. With `isGivenUp`, calls that have not begun are not made. */
@@ -89,84 +89,90 @@ export interface StorageService extends StorageFunctions {
 
 interface StorageFunctions {
   /**
-   * Opens an object for this client, by its name or as an object of a class; recovers it when it is
-   * the first handle on it. The history names the client as the connection of its commits.
+   * Opens an object for this client, by its name or as an object of a class. The first handle on an object recovers it.
+   * The history names the client as the connection of the client's commits.
    */
   open(target: string | WireAddress, client?: string): Promise<Outcome<SessionId>>;
   /**
-   * The calls with these flags are not wanted any more. A call that has not begun is not made, and the
-   * statement of a running call is stopped; both are CANCELLED.
+   * Cancels the calls with these flags. A call that has not begun is not made, and the statement of a running call is
+   * stopped; both reject with CANCELLED.
    */
   cancel?(flags: readonly string[]): Promise<void>;
-  /** Ends a handle: its cursors are closed, its open transaction is rolled back. */
+  /** Ends a handle: closes its cursors, and rolls its open transaction back. */
   close(session: SessionId): Promise<void>;
 }
 
-/** The number of a thing passed by reference, among those of the side it came from. */
+/** The number of a thing passed by reference, among the things of the side that passed it. */
 export type ReferenceNumber = number;
 
 export type ObjectRequest = ObjectOperation & {
-  /** The incarnation in the stub's first answer, for a stub that breaks with it. */
+  /** The incarnation in the stub's first answer. Present for a stub that breaks when this incarnation is reset. */
   readonly incarnation?: number;
-  /** The last reset of which the page had heard when it sent the call; 0 if none. Absent for code in the worker. */
+  /**
+   * The last reset of which the page had heard when it sent the call; 0 if there was none. Absent for code in the
+   * worker.
+   */
   readonly heard?: number;
   /** Present if the call can be cancelled. */
   readonly flag?: CallFlag;
-  /** The caller, which the history names as the connection of its commits. */
+  /** The client that makes the call. The history names the client as the connection of its commits. */
   readonly client?: string;
 };
 
 export type ObjectOperation =
-  /** The path leads to the method; the payload is the array of arguments. */
+  /** Calls the method to which the path leads. The payload is the array of arguments. */
   | { readonly op: 'call'; readonly path: readonly string[]; readonly payload: Payload }
   | { readonly op: 'get'; readonly path: readonly string[] }
-  /** The payload is the request; so is the answer's the response. */
+  /** Calls `fetch`. The payload is the request, and the payload of the answer is the response. */
   | { readonly op: 'fetch'; readonly payload: Payload }
-  /** Runs a handler of an entry point; the payload is the array of its arguments. */
+  /** Runs a handler of an entry point. The payload is the array of the handler's arguments. */
   | { readonly op: 'run'; readonly handler: EntryEvent; readonly payload: Payload }
-  /** Answers with the reason, as an error, when the instance ends. */
+  /** Answers when the instance ends. The answer is the reason, as an error. */
   | { readonly op: 'watch' };
 
-/** Events of an entry point that nobody calls, besides requests. */
+/** The events of an entry point besides calls and requests. */
 export type EntryEvent = 'scheduled' | 'queue';
 
 /** The answer to a call of an object. */
 export type ObjectOutcome = Outcome<Payload> & {
-  /** The instance of the object that performed the call. */
+  /** The number of the object's instance that performed the call. */
   readonly incarnation?: number;
-  /** The call is in the queue for the server, with this number. */
+  /** The call's number in the queue for the server. Present if the call is in this queue. */
   readonly followed?: number;
-  /** The instance that the stub met was reset; the error is the reason. */
+  /** True if the instance that the stub has reached was reset. The error is the reason. */
   readonly isBroken?: boolean;
-  /** The number of the reset that ended the call. Calls that the page sent before, by their `heard`, end with it, too. */
+  /**
+   * The number of the reset that ended the call. Calls that the page sent before this reset, by their `heard`, end with
+   * it, too.
+   */
   readonly reset?: number;
-  /** The error is the caller's own, not one of the object. */
+  /** True if the error is the caller's own, and not an error of the object. */
   readonly isOwn?: boolean;
 };
 
 export type ReferenceRequest =
-  /** Calls the method that the path leads to; with an empty path, the function itself. */
+  /** Calls the method to which the path leads; with an empty path, calls the function itself. */
   | { readonly op: 'call'; readonly path: readonly string[]; readonly payload: Payload }
   | { readonly op: 'get'; readonly path: readonly string[] }
-  /** The next chunk of a readable stream; null at its end. */
+  /** Answers with the next chunk of a readable stream; null at its end. */
   | { readonly op: 'pull' }
   | { readonly op: 'cancel'; readonly payload: Payload }
   | { readonly op: 'write'; readonly payload: Payload }
   | { readonly op: 'close' }
   | { readonly op: 'abort'; readonly payload: Payload }
-  /** Answers with the reason when the signal is aborted. */
+  /** Answers when the signal is aborted, with the reason. */
   | { readonly op: 'wait' }
-  /** Answers with the reason, as an error, when a function or target can be called no more. */
+  /** Answers when a function or target can no longer be called. The answer is the reason, as an error. */
   | { readonly op: 'watch' };
 
-/** The functions that both sides show each other. No promise rejects while the connection lasts. */
+/** The functions that both sides expose to each other. No promise rejects while the connection lasts. */
 export interface ReferencePeer {
   ask(reference: ReferenceNumber, request: ReferenceRequest): Promise<Outcome<Payload | null>>;
   release(references: readonly ReferenceNumber[]): Promise<void>;
 }
 
 export type ManageRequest =
-  /** The objects of a class after an id, at most `limit` of them. */
+  /** Lists the objects of a class after an id, at most `limit` of them. */
   | {
       readonly op: 'list';
       readonly className: string;
@@ -174,7 +180,7 @@ export type ManageRequest =
       readonly limit: number;
     }
   | { readonly op: 'delete' | 'runAlarm' | 'evict'; readonly address: WireAddress }
-  /** A request to an object that follows another one. */
+  /** Sends a request to an object that follows another object. */
   | { readonly op: 'follow'; readonly address: WireAddress; readonly ask: FollowAsk }
   | { readonly op: 'now' | 'runNextAlarm' | 'resume' }
   | { readonly op: 'set'; readonly timeMs: number }
@@ -190,10 +196,10 @@ export interface ManageResults {
     error: WireError | null;
   }[];
   delete: null;
-  /** True if an alarm was set. */
+  /** The result is true if an alarm was set. */
   runAlarm: boolean;
   evict: null;
-  /** The member of FollowAnswers for the kind of `ask`, serialized. */
+  /** The serialized member of FollowAnswers for the kind of `ask`. */
   follow: Payload;
   now: number;
   runNextAlarm: { address: WireAddress; dueMs: number } | null;
@@ -211,21 +217,24 @@ export interface ListedClass {
 
 export interface ClassList {
   readonly classes: readonly ListedClass[];
-  /** Name in `env` to name of the class. */
+  /** Pairs of a binding's name in `env` and the name of its class. */
   readonly bindings: readonly (readonly [binding: string, className: string])[];
 }
 
-/** The functions that a worker with classes shows to pages, besides references. */
+/** The functions, besides references, that a worker with classes exposes to pages. */
 export interface ObjectsPeer {
   classes(): Promise<Outcome<ClassList>>;
   call(address: CallAddress, request: ObjectRequest): Promise<ObjectOutcome>;
-  /** Never a call of an object: lists, deletes, drives the clock. */
+  /** Manages objects: lists and deletes them, and drives their clock. This function never calls an object's code. */
   manage(request: ManageRequest): Promise<Outcome>;
 }
 
 /** The worker's side of one page's connection. */
 export interface ObjectsConnection extends ObjectsPeer, ReferencePeer {
-  /** Called when the page is gone: releases all that it held. With `isGivenUp`, calls that have not begun are not made. */
+  /**
+   * Called when the page is gone: releases everything that the page held. With `isGivenUp`, calls that have not begun
+   * are not made.
+   */
   end(reason: unknown, isGivenUp?: boolean): void;
 }
 
@@ -234,36 +243,36 @@ export interface ObjectsService {
   connect(peer: ReferencePeer): ObjectsConnection;
 }
 
-/** A read, or a method that reads; the payload is the array of arguments. */
+/** A read, or a method that reads. The payload is the array of the method's arguments. */
 export type LiveRequest =
   | StorageRead
   | { readonly op: 'call'; readonly path: readonly string[]; readonly payload: Payload };
 
 export interface LiveStart {
-  /** The object, as for `open`. */
+  /** The object to read, as for `open`. */
   readonly target: string | WireAddress;
   readonly read: LiveRequest;
-  /** Present if it can be cancelled. */
+  /** Present if the live read can be cancelled. */
   readonly flag?: CallFlag;
-  /** Present if its last result may be kept for the page's next visit. */
+  /** Present if the read's last result may be stored for the page's next visit. */
   readonly keep?: LiveKeep;
 }
 
-/** The name under which the last result of a read is kept for the page's next visit. */
+/** The name under which the last result of a read is stored for the page's next visit. */
 export interface LiveKeep {
   /** The signed-in user; absent if the app does not name one. */
   readonly user?: string;
   readonly read: string;
-  /** If true, no result of the read is kept, and a kept result is deleted. */
+  /** If true, no result of the read is stored, and a stored result is deleted. */
   readonly isPrivate: boolean;
 }
 
-/** The number of a live read of one connection, counted by the worker. */
+/** The number of a live read of one connection, which the worker chooses. */
 export type LiveNumber = number;
 
 /**
- * The next result, serialized, or why the read failed. `isEnded`: the instance of the object has ended, and
- * the live read with it. `isMoved`: it goes on elsewhere, and is to be opened again.
+ * The next result, serialized, or why the read failed. `isEnded`: the instance of the object has ended, and with it the
+ * live read. `isMoved`: the object is served elsewhere, so the live read must be opened again.
  */
 export type LiveOutcome = Outcome<Payload> & {
   readonly isEnded?: boolean;
@@ -279,7 +288,7 @@ export interface LivePeer {
 
 /** The worker's side of one page's live reads. */
 export interface LiveConnection extends LivePeer {
-  /** The page is gone. */
+  /** Called when the page is gone. */
   end(): void;
 }
 
@@ -288,18 +297,18 @@ export interface LiveService {
   connect(): LiveConnection;
 }
 
-/** The object to open. @throws INVALID_ARGUMENT */
+/** Returns the checked object to open. @throws INVALID_ARGUMENT */
 export function checkTarget(value: unknown): string | WireAddress {
   return typeof value === 'string' ? value : checkAddress(value);
 }
 
-/** The name of a client, which becomes part of the log. @throws INVALID_ARGUMENT */
+/** Returns the checked name of a client, which becomes part of the log. @throws INVALID_ARGUMENT */
 function checkClient(value: unknown): string {
   if (/^[\w-]{1,36}$/.test(checkString('client', value))) return value as string;
   throw malformed('client', 'at most 36 letters, digits and hyphens');
 }
 
-/** A message of calls; if one is malformed, none of them runs. @throws as checkCall */
+/** Returns the checked calls of a message. If a call is malformed, none of the calls runs. @throws as checkCall */
 export function checkCalls(value: unknown): readonly Call[] {
   const calls = eachOf(checkArray('calls', value, BATCH_CALLS_MAX), checkCall);
   if (calls.length > 1 && calls.some(({ op }) => operationOf(op).travelsAlone)) {
@@ -308,7 +317,7 @@ export function checkCalls(value: unknown): readonly Call[] {
   return calls;
 }
 
-/** @throws INVALID_ARGUMENT, KEY_TOO_LARGE, TOO_MANY_KEYS, VALUE_TOO_LARGE */
+/** Returns the checked call. @throws INVALID_ARGUMENT, KEY_TOO_LARGE, TOO_MANY_KEYS, VALUE_TOO_LARGE */
 export function checkCall(value: unknown): Call {
   const fields = checkFields('call', value);
   const op = checkString('op', fields.op);
@@ -328,7 +337,7 @@ interface NamedCheck {
   readonly check: FieldCheck<unknown>;
 }
 
-/** A map, because `op` may be any string, for example `__proto__`. */
+/** The checks of each operation. They are a Map, because `op` may be any string, for example `__proto__`. */
 const CHECKS: ReadonlyMap<string, readonly NamedCheck[]> = new Map(
   Object.entries<AnyOperation>(OPERATIONS).map(([op, { fields }]) => [
     op,
@@ -336,7 +345,7 @@ const CHECKS: ReadonlyMap<string, readonly NamedCheck[]> = new Map(
   ]),
 );
 
-/** @throws INVALID_ARGUMENT */
+/** Returns the checked request to an object. @throws INVALID_ARGUMENT */
 export function checkObjectRequest(value: unknown): ObjectRequest {
   const { incarnation, heard, flag, client } = checkFields('request', value);
   return {
@@ -369,7 +378,7 @@ function checkObjectOperation(value: unknown): ObjectOperation {
   }
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Returns the checked request for a reference. @throws INVALID_ARGUMENT */
 function checkReferenceRequest(value: unknown): ReferenceRequest {
   const { op, path, payload } = checkFields('request', value);
   switch (op) {
@@ -397,7 +406,7 @@ function checkLimit(value: unknown): number {
   throw malformed('limit', `at most ${LISTED_OBJECTS_MAX}`);
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Returns the checked request to manage objects. @throws INVALID_ARGUMENT */
 function checkManageRequest(value: unknown): ManageRequest {
   const { op, className, address, ask, timeMs, durationMs, after, limit } = checkFields(
     'request',
@@ -440,12 +449,12 @@ function checkReference(value: unknown): ReferenceNumber {
   return checkNumberOf('reference', value);
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Returns the checked numbers of references. @throws INVALID_ARGUMENT */
 function checkReferences(value: unknown): ReferenceNumber[] {
   return checkArray('references', value, RELEASES_MAX).map(checkReference);
 }
 
-/** @throws INVALID_ARGUMENT, and the errors of limits */
+/** Returns the checked beginning of a live read. @throws INVALID_ARGUMENT, and the errors of limits */
 export function checkLiveStart(value: unknown): LiveStart {
   const { target, read, flag, keep } = checkFields('live read', value);
   return {
@@ -485,15 +494,15 @@ function checkRead(value: unknown): LiveRequest {
   throw malformed('op', 'one of the protocol');
 }
 
-// Copying 128 KiB takes two to ten times as long as moving them (1.6 ms instead of 0.6 in Chromium 156, 0.96 instead
-// of 0.5 in Firefox 153); a channel between tabs copies all the same. Only bytes that nobody else has move: bytes that
-// were serialized, or copied out of SQLite, for this one message. Bytes of the app do not, nor of a call that may be
-// sent again.
+// The bytes of a call or answer that are transferred instead of copied. Copying 128 KiB takes two to ten times as long
+// as transferring them (1.6 ms instead of 0.6 in Chromium 156, 0.96 instead of 0.5 in Firefox 153); a channel between
+// tabs copies all bytes. Only bytes with no other owner are transferred: bytes that were serialized, or copied out of
+// SQLite, for this one message. Bytes of the app are not, nor bytes of a call that may be sent again.
 
 const NO_OWN_BYTES: readonly OwnBytes[] = [];
 
 function ownBytesOfCalls(calls: readonly Call[]): readonly OwnBytes[] {
-  // A transaction whose worker is lost before it has answered begins again, with its calls.
+  // A transaction whose worker is lost before it has answered begins again, with its calls, so their bytes are copied.
   return calls.flatMap((call) => (call.txn === undefined ? ownBytesOfCall(call) : NO_OWN_BYTES));
 }
 
@@ -510,7 +519,7 @@ function ownBytesOfCall(call: Call): readonly OwnBytes[] {
   }
 }
 
-/** `outcomes` are parallel to the calls. */
+/** Returns the bytes of outcomes. `outcomes` are in the order of the calls. */
 function ownBytesOfOutcomes(
   outcomes: readonly Outcome[],
   calls: readonly Call[],

@@ -32,7 +32,7 @@ import { type Outcome, toWire } from './errors-on-wire.ts';
 /** Bytes whose buffer only this message uses, so that it can be transferred. */
 export type OwnBytes = Uint8Array | null | undefined;
 
-/** The least bytes of a buffer that is transferred. Smaller ones are copied just as fast. */
+/** The size from which a buffer is transferred, in bytes. Copying a smaller buffer is as fast. */
 const MOVED_BYTES_MIN = 2048;
 
 export interface RemoteFunction<Parameters extends readonly unknown[], Result> {
@@ -142,7 +142,7 @@ export function moveWith(part: unknown, bytes: readonly OwnBytes[]): void {
   if (buffers !== undefined) transfer(part, [...buffers]);
 }
 
-/** Must check its parameters, because the peer can send anything. */
+/** A function that answers calls. It must check its parameters, because the peer can send anything. */
 export type Answerer = (...parameters: unknown[]) => unknown;
 
 /** The most parameters of a call. No function takes more. */

@@ -1,6 +1,6 @@
 // The plain data that operations result in, besides values and numbers: commits, branches, opened states, rows.
 //
-// Does not know: which operation has which result (operations.ts).
+// This file does not know which operation has which result (operations.ts).
 
 import type { StateName } from '../contract/state-name.ts';
 import type { CommitAuthor, SqlStorageValue } from '../contract/storage.ts';
@@ -20,7 +20,7 @@ export interface CommitFacts {
 export interface BranchFacts {
   readonly id: string;
   readonly name: string | null;
-  /** The moment of the origin that it began with. */
+  /** The moment of the origin at which the branch began. */
   readonly bookmark: string;
   readonly createdMs: number;
   readonly isKept: boolean;
@@ -43,12 +43,11 @@ export interface OpenedDiff {
 }
 
 /**
- * Rows of a cursor, as arrays in the order of `columnNames`. A statement without columns, such as most
- * that write, has neither: many of them travel in one message, and each list costs as much as a number of
- * their rows.
+ * Rows of a cursor, as arrays in the order of `columnNames`. A statement without columns, such as most statements that
+ * write, has neither list: many such results travel in one message, where lists are costly.
  */
 export interface RowBatch {
-  /** The open cursor; absent or null if this batch contains the last row. */
+  /** The open cursor; absent or null if this batch contains the cursor's last row. */
   readonly cursor?: number | null;
   readonly columnNames?: string[];
   readonly rows?: SqlStorageValue[][];

@@ -51,8 +51,8 @@ import { PendingCalls, remoteFunctions, type Served, serveFunctions } from './re
 /** Checks that the files behind the services still exist. */
 export interface FilesWatch {
   /**
-   * Does the work, and returns its result once the files were seen. The result is returned directly, without a promise, if
-   * it is available and the files were seen recently.
+   * Does the work, and returns its result once the files were seen. The result is returned directly, without a promise,
+   * if it is available and the files were seen recently.
    *
    * @throws the reason, as a rejection, when the files are gone
    */
@@ -69,7 +69,7 @@ export interface WorkerService {
   readonly watch?: FilesWatch;
   /** The notices that are sent to every page. */
   readonly notices?: Notices;
-  /** Decides when messages of a page that arrived together are delivered. @default at once */
+  /** Decides when messages of a page that arrived together are delivered. @default they are delivered at once */
   readonly pace?: Pace;
   /** Resolves to the reason when nothing more can be served. */
   readonly lost?: Promise<Error>;
@@ -97,7 +97,7 @@ export class WorkerEnd implements StorageService {
   readonly #endpoint: ChannelEndpoint;
   readonly #sessions = new Set<SessionId>();
   readonly #end = new AbortController();
-  /** The number of the page's unanswered calls, without those that wait for an event. */
+  /** The number of the page's unanswered calls, except the calls that wait for an event. */
   #running = 0;
   readonly #answered = () => {
     this.#running -= 1;
@@ -161,7 +161,7 @@ export class WorkerEnd implements StorageService {
     return outcome;
   }
 
-  /** @throws CONNECTION_CLOSED for a session that is closed, or not this page's */
+  /** Runs calls of a session. @throws CONNECTION_CLOSED for a session that is closed, or belongs to another page */
   execute(session: SessionId, calls: readonly Call[]): Outcome[] | Promise<Outcome[]> {
     if (this.#sessions.has(session)) return this.#storage.execute(session, calls);
     return Promise.reject(
@@ -280,7 +280,10 @@ class Permit {
     this.#endMs = elapsed() + FIRST_MS;
   }
 
-  /** Returns true if a message may be read now. Requests a ping if not, and once at the start to compare the clocks. */
+  /**
+   * Returns true if a message may be read now. If not, requests a ping. The first call also requests a ping, to compare
+   * the clocks.
+   */
   admits(): boolean {
     const nowMs = this.#elapsed();
     const isValid = nowMs <= this.#endMs;

@@ -23,7 +23,10 @@ export class MessageBody {
   }
 }
 
-/** The most characters of a text that crosses as bytes. A longer one crosses as a stream, so that it takes no memory unread. */
+/**
+ * The most characters of a text that crosses as bytes. A longer text crosses as a stream, which takes no memory until
+ * it is read.
+ */
 const SHORT_CHARS_MAX = 8192;
 
 /** The short contents of messages. They cannot change: a string is immutable, and the bytes have no other owner. */
@@ -163,7 +166,9 @@ export function holderOf(stream: ReadableStream, headers: Headers): Response {
 const NativeRequest = Request;
 let acceptsStreams: boolean | undefined;
 
-/** Returns true if the engine accepts a stream as the body of a request. Others convert the stream to a string. */
+/**
+ * Returns true if the engine accepts a stream as the body of a request. Other engines convert the stream to a string.
+ */
 export function takesStreams(): boolean {
   acceptsStreams ??= testStreamBody();
   return acceptsStreams;

@@ -89,7 +89,7 @@ function nativeMember(message: Request | Response, name: string): unknown {
   return typeof member === 'function' ? member.bind(message) : member;
 }
 
-/** Makes a stream whose chunks pass the gate. The original is locked only when the result is read. */
+/** Makes a stream whose chunks pass the gate. The original stream is locked only when the new stream is read. */
 function gatedStream(stream: ReadableStream, gate: Gate): ReadableStream {
   let reader: ReadableStreamDefaultReader | undefined;
   const readerOf = () => (reader ??= stream.getReader());

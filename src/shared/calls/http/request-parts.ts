@@ -15,7 +15,7 @@ export interface RequestParts {
   readonly cf: unknown;
 }
 
-/** @throws TypeError if the body was read already */
+/** Returns the parts of a request, and takes its body. @throws TypeError if the body was read already */
 export function requestParts(request: Request): RequestParts {
   const { url, method, redirect, signal } = request;
   const headers = new Headers(request.headers);

@@ -38,7 +38,7 @@ export function isEncoded(response: Response): boolean {
   return (response as { readonly [ENCODED]?: true })[ENCODED] === true;
 }
 
-/** @throws TypeError if the body was read already */
+/** Returns the parts of a response, and takes its body. @throws TypeError if the body was read already */
 export function responseParts(response: Response): ResponseParts {
   const { status, statusText, webSocket } = response as Response & { webSocket?: object | null };
   const headers = new Headers(response.headers);

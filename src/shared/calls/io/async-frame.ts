@@ -123,7 +123,8 @@ function watchSubscriptions(): () => void {
       try {
         Reflect.apply(then, this, [enter, enter]);
       } catch {
-        // The object has the prototype of a promise but is none. The code that awaits it gets the error itself.
+        // The object has the prototype of a promise but is not a promise. The code that awaits it gets the error
+        // itself.
       } finally {
         isSubscribing = false;
       }

@@ -11,7 +11,7 @@
 import { bindToFrame, leaveFrame, runWithoutFrame } from './async-frame.ts';
 import type { IoContext } from './io-context.ts';
 
-/** The part of the global scope that is used. Browsers have no `process`. */
+/** The members of the global scope that this file uses. Browsers have no `process`. */
 interface Runtime {
   readonly process?: {
     getBuiltinModule?(name: string): AsyncHooks | undefined;
@@ -47,7 +47,7 @@ interface TaskTracker {
   bind<Call extends Callable>(call: Call): Call;
 }
 
-/** The part of Node's AsyncLocalStorage that is used. */
+/** The members of Node's AsyncLocalStorage that this file uses. */
 interface AsyncStore<T> {
   getStore(): T | undefined;
   run<Result>(value: T, task: () => Result): Result;

@@ -13,7 +13,10 @@ export interface IoHost {
   now(): number;
   /** True while a test controls the clock instead of the system. */
   readonly isTimeControlled: boolean;
-  /** Runs the task after the delay, by the host's clock. With `keepsAlive`, the process does not exit before. */
+  /**
+   * Runs the task after the delay, by the host's clock. With `keepsAlive`, the process does not exit before the task
+   * has run.
+   */
   after(delayMs: number, task: () => void, keepsAlive?: boolean): () => void;
   /** Runs the task when the next turn of the event loop begins. */
   beforeNextTurn(task: () => void): void;
@@ -35,7 +38,7 @@ export interface IoContext {
   readonly compatibilityDate: string | undefined;
   /** True if the context belongs to one event of an entry point, and ends with it. An object's context lasts longer. */
   readonly endsWithEvent?: boolean;
-  /** Throws if the code may not send anything. Absent if it may. @throws BRANCH_ISOLATED */
+  /** Throws if the code may not send anything. The method is absent if the code may send. @throws BRANCH_ISOLATED */
   checkSends?(operation: string): void;
   /**
    * Captures the running critical section, and returns a function that enters the context within it. Callbacks that the
@@ -53,6 +56,6 @@ export interface IoContext {
    * at once if the context has already ended.
    */
   retain(onEnd?: (reason: unknown) => void): () => void;
-  /** Calls `told` when the context ends, without keeping it in memory. Call the result to unsubscribe. */
+  /** Calls `told` when the context ends, without keeping the context in memory. Call the result to unsubscribe. */
   onEnd(told: (reason: unknown) => void): () => void;
 }

@@ -80,7 +80,7 @@ class ExportedStub implements Exported {
   readonly #party: Party;
   readonly #enter: Enter;
   readonly #watchers = new Watchers();
-  /** A duplicate, because the sender may dispose of its own stub at once. */
+  /** A duplicate of the sender's stub, because the sender may dispose of its own stub at once. */
   readonly #stub: object;
 
   constructor(stub: object, party: Party, ownership: Ownership) {
@@ -116,7 +116,10 @@ class ExportedStub implements Exported {
 class Watchers {
   readonly #ends = new Set<() => void>();
 
-  /** Rejects with the reason when the reference breaks. Resolves to null once it is released. `watch` returns how to stop. */
+  /**
+   * Returns a promise that rejects with the reason when the reference breaks, and resolves to null once the reference
+   * is released. `watch` returns the function that stops watching.
+   */
   add(watch: (told: (reason: unknown) => void) => () => void): Promise<null> {
     return new Promise((resolve, reject) => {
       let stop = () => {};

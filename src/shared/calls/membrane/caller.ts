@@ -23,9 +23,9 @@ import { checkDraftSize } from './payload-limit.ts';
 /** A call that is ready to be transported. */
 export interface OutgoingCall {
   readonly address: CallAddress;
-  /** The instance that the stub has reached, and may reach. */
+  /** The instance that the stub has reached, which limits the instances that it may reach. */
   readonly bond: Bond;
-  /** The instances that the call may reach, for a stub that never breaks; undefined for a stub that does. */
+  /** The instances that the call may reach, for a stub that never breaks; undefined for a stub that breaks. */
   readonly reach?: Reach | undefined;
   /** Makes the request for the channel that transports it. */
   readonly request: (channel: ReferenceChannel) => ObjectRequest;
@@ -33,7 +33,7 @@ export interface OutgoingCall {
   readonly signal?: AbortSignal | undefined;
   /** False if the call runs no method of the object, and so cannot write. */
   readonly mayWrite: boolean;
-  /** The code that watches the object; only for `watch`. */
+  /** The code that watches the object. Present only for `watch`. */
   readonly watcher?: PartyIo;
   /** Receives the call's number in the queue of an object that follows another one. */
   readonly told?: ((n: number) => void) | undefined;
@@ -66,7 +66,10 @@ export class PartyCaller implements ObjectCaller {
 
   readonly follow?: ObjectCaller['follow'];
 
-  /** `live` makes live calls, `follow` asks objects that follow others. Each is undefined where that is not possible. */
+  /**
+   * `live` makes live calls, `follow` asks objects that follow others. Each is undefined where such calls are not
+   * possible.
+   */
   constructor(
     party: Party,
     carry: Carry,

@@ -39,8 +39,8 @@ export function discardDraft({ exports }: Pick<Draft, 'exports'>): void {
 }
 
 /**
- * Tells who disposes of the stubs in a message. Arguments are lent: the sender keeps its own handle. Results are given:
- * the sender's handle ends when the receiver disposes of its own.
+ * Says which side disposes of the stubs in a message. Arguments are lent: the sender keeps its own handle. Results are
+ * given: the sender's handle ends when the receiver disposes of its own handle.
  */
 export type Ownership = 'lent' | 'given';
 

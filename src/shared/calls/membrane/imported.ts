@@ -10,7 +10,10 @@ import type { Party } from '../stubs/party.ts';
 import { remoteError } from '../stubs/remote-error.ts';
 import { type Draft, discardDraft, type ReferenceChannel } from './channel.ts';
 
-/** The number of all stubs that were disposed of before they were passed. Their calls fail with that error, as in workerd. */
+/**
+ * The number of all stubs that were disposed of before they were passed. Their calls fail with the error for disposed
+ * stubs, as in workerd.
+ */
 export const DISPOSED: ReferenceNumber = 0;
 
 export class Imported {
@@ -36,7 +39,10 @@ export class Imported {
     throw remoteError(fromWire(outcome.error));
   }
 
-  /** Sends a request of the party's code: once its writes are durable. The answer comes through its input gate. */
+  /**
+   * Sends a request of the party's code once the code's writes are durable. The answer comes through the party's input
+   * gate.
+   */
   send(request: ReferenceRequest): Promise<Payload | null> {
     return this.#send(() => this.ask(request));
   }
@@ -75,7 +81,7 @@ export class Imported {
     return this.ask(request(this.#channel.send(this.draft(value))));
   }
 
-  /** @throws DataCloneError */
+  /** Serializes a value for the other side. @throws DataCloneError */
   draft(value: unknown): Draft {
     return this.#channel.draft(value, this.party);
   }

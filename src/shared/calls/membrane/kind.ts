@@ -25,7 +25,7 @@ export interface ReferenceKind<Thing extends object> {
 export interface PartsKind<Thing extends object, Parts extends object> {
   readonly by: 'parts';
   recognizes(value: object): value is Thing;
-  /** @throws TypeError if it has been used up */
+  /** Takes the thing apart. @throws TypeError if it has been used up */
   leave(thing: Thing): Parts;
   arrive(parts: Parts, party: Party): object;
 }

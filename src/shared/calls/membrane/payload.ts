@@ -49,7 +49,7 @@ type Description =
 
 let lastNumber = 0;
 
-/** @throws DataCloneError, and errors of the value's getters */
+/** Serializes a value into a draft. @throws DataCloneError, and errors of the value's getters */
 export function writeDraft(value: unknown, party: Party, ownership: Ownership = 'lent'): Draft {
   const exports = new Map<ReferenceNumber, Exported>();
   const describe = (thing: object): Description | undefined => {
@@ -73,8 +73,8 @@ export function writeDraft(value: unknown, party: Party, ownership: Ownership = 
 }
 
 /**
- * Deserializes a value for the code of this party. An object gets a `Symbol.dispose`, which disposes of the stubs in it.
- * If it is not called, they are released when they are garbage collected.
+ * Deserializes a value for the code of this party. An object gets a `Symbol.dispose`, which disposes of the stubs in
+ * it. If this method is not called, the stubs are released when they are garbage collected.
  */
 export function readPayload(
   payload: Payload,

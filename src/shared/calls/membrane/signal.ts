@@ -65,7 +65,7 @@ function signalOf(imported: Imported): AbortSignal {
   };
   imported.ask({ op: 'wait' }).then((payload) => {
     if (payload !== null) abort(imported.read(payload));
-  }, abort); // a lost connection aborts the signal, too, because the caller is gone
+  }, abort); // A lost connection aborts the signal, too, because the caller is gone.
   return own;
 }
 
@@ -75,7 +75,9 @@ const received = new WeakMap<
   { readonly controller: AbortController; readonly endUse: () => void }
 >();
 
-/** Stops the signal from keeping its object in memory. The signal belongs to a request, which does so itself. */
+/**
+ * Stops the signal from keeping its object in memory, because the signal's request keeps the object in memory itself.
+ */
 export function endUseOf(signal: AbortSignal | null): void {
   if (signal !== null) received.get(signal)?.endUse();
 }

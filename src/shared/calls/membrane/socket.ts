@@ -36,7 +36,7 @@ class ExportedSocket implements Exported {
   /** Events that the other side has not fetched yet. */
   #arrived: SocketEvent[] = [];
   #wakePull = () => {};
-  /** Answers the events that came while the end was held back. */
+  /** The functions that answer the events which came while the end was held back. */
   #wakeWrites: (() => void)[] = [];
 
   constructor(end: SocketEnd, party: Party) {
@@ -55,7 +55,10 @@ class ExportedSocket implements Exported {
     });
   }
 
-  /** Keeps an event in memory, because nothing could resume it. An object with an open socket may be evicted. */
+  /**
+   * Keeps the context of an event in memory, because an ended event cannot be resumed. Does not keep an object in
+   * memory, because an object with an open socket may be evicted.
+   */
   retain(): () => void {
     const { io } = this.#party;
     return io.endsWithEvent ? io.retain() : () => {};

@@ -24,7 +24,7 @@ export class SocketEnd {
   #sink: ((event: SocketEvent) => void) | undefined;
   /** True if a close was sent, or waits behind messages that are still to be sent. */
   #isClosing = false;
-  /** True while this end asks the other one to send nothing. */
+  /** True while this end asks the other end to send nothing. */
   #isHolding = false;
   #heldBack: (isHeld: boolean) => void = () => {};
   #isLost = false;
@@ -58,7 +58,10 @@ export class SocketEnd {
     return this.#other?.isTaken === true;
   }
 
-  /** The state as the holder knows it: a close that arrived behind messages counts only from its own event on. */
+  /**
+   * The state as the holder knows it. A close that arrived behind messages changes the state only when its own event is
+   * delivered.
+   */
   get readyState(): ReadyState {
     const isEnded = this.#hasHeardClose || this.#isLost;
     if (this.#isClosing && isEnded) return 3;
@@ -70,7 +73,9 @@ export class SocketEnd {
     return this.#isClosing && this.#hasReceivedClose;
   }
 
-  /** Asks the other end to send nothing for now, or to go on. What is sent nevertheless arrives. */
+  /**
+   * Asks the other end to send nothing for now, or to continue. Events that the other end sends nevertheless arrive.
+   */
   hold(isHeld: boolean): void {
     if (this.#isHolding === isHeld) return;
     this.#isHolding = isHeld;
@@ -78,7 +83,7 @@ export class SocketEnd {
     if (other !== undefined) other.#heldBack(isHeld);
   }
 
-  /** True while the other end asks this one to send nothing. */
+  /** True while the other end asks this end to send nothing. */
   get isHeld(): boolean {
     const other = this.#other;
     return other !== undefined && other.#isHolding;

@@ -23,7 +23,7 @@ const BLOB_DEFAULT_DATE = '2026-03-17';
 /** From this compatibility date on, a close is answered before its event is fired, as in workerd. */
 const ANSWER_CLOSE_FIRST_DATE = '2026-04-07';
 
-/** When the other end's close is answered, if no listener does so: before its event, after it, or never. */
+/** When the other end's close is answered if no listener answers it: before its event, after its event, or never. */
 type CloseAnswer = 'first' | 'last' | 'never';
 
 /** The class of binary messages that arrive. */
@@ -289,7 +289,7 @@ export class WebSocket extends EventTarget {
   }
 }
 
-// Instances have the constants, too.
+// As in browsers, instances have the constants of the class, too.
 for (const name of ['CONNECTING', 'OPEN', 'CLOSING', 'CLOSED'] as const) {
   for (const constant of [name, `READY_STATE_${name}`] as const) {
     Object.defineProperty(WebSocket.prototype, constant, { value: WebSocket[constant] });

@@ -6,7 +6,7 @@
 import { storageError } from '../../contract/errors.ts';
 import type { Enter } from '../io/io-context.ts';
 
-/** Receives the reason, with which later calls of the broken stub reject, too. */
+/** Receives the reason for which the stub broke. Later calls of the stub reject with the same reason. */
 export type BrokenCallback = (error: unknown) => void;
 
 interface Waiting {

@@ -6,7 +6,7 @@
 import type { WireAddress } from '../../wire/address.ts';
 import type { FollowAnswers, FollowAsk } from '../../wire/follow-asks.ts';
 
-/** Asks an object that follows another one. @throws the object's error, and errors of a call */
+/** Asks an object that follows another object. @throws the object's error, and errors of a call */
 export type AskFollowed = <A extends FollowAsk>(
   address: WireAddress,
   ask: A,
@@ -20,12 +20,12 @@ export interface FollowedStub {
 
 /** A call of such a stub. */
 export interface CallNote extends FollowedStub {
-  /** The call's number in the queue, known once it was answered; undefined if it changed nothing. */
+  /** The call's number in the queue, known once the call was answered; undefined if the call changed nothing. */
   n: number | undefined;
 }
 
 const STUB: unique symbol = Symbol.for('ctx-storage.followed') as never;
-/** Marks the promise of a call. It can also be read through the proxy that programs get. */
+/** Marks the promise of a call. The mark can also be read through the proxy that programs get. */
 const NOTE: unique symbol = Symbol.for('ctx-storage.followed-call') as never;
 
 /** Reads the mark of a stub; undefined for any other value. */

@@ -6,7 +6,7 @@ import { storageError } from '../../contract/errors.ts';
 /** The minimum and maximum of each number in `retry`. */
 const RETRY_RANGES = { maxRetries: [0, 10], timeoutMs: [500, 60_000] } as const;
 
-/** @throws INVALID_ARGUMENT; RangeError for a number or a routing mode that does not exist */
+/** Checks the options. @throws INVALID_ARGUMENT; RangeError for a number or a routing mode that does not exist */
 export function checkGetOptions(operation: string, options: unknown): void {
   const { routingMode, retry } = convertOptions(operation, options);
   if (routingMode !== undefined && routingMode !== 'primary-only') {

@@ -15,7 +15,7 @@ const liveCallers = new WeakMap<object, CallLive>();
 /** Makes a live call of the object behind a stub. */
 export type CallLive = (path: readonly string[], parameters: readonly unknown[]) => Live<unknown>;
 
-/** Returns the address of the object or entry point that a stub calls; undefined if the value is no such stub. */
+/** Returns the address of the object or entry point that a stub calls; undefined if the value is not such a stub. */
 export function addressOf(stub: object): CallAddress | undefined {
   return addresses.get(stub);
 }

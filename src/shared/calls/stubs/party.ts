@@ -10,7 +10,10 @@ import { serviceStub } from './service-stub.ts';
 import { type ObjectCaller, receivedStub } from './stub.ts';
 import { fromWireAddress } from './wire-address.ts';
 
-/** The functions through which calls enter and leave a party: those of an object's context, or ones without gates. */
+/**
+ * The functions through which calls enter and leave a party: the functions of an object's context, or functions without
+ * gates.
+ */
 export type PartyIo = Pick<
   IoContext,
   'entrance' | 'send' | 'receive' | 'retain' | 'onEnd' | 'checkSends' | 'endsWithEvent'
@@ -21,7 +24,7 @@ export type PartyIo = Pick<
 
 const ANY_INSTANCE: Reach = {};
 
-/** The I/O of code that belongs to no object: it runs whenever it is called, and nothing delays its calls. */
+/** The I/O of code that belongs to no object: the code runs whenever it is called, and nothing delays its calls. */
 export const FREE: PartyIo = {
   entrance: () => enterFreely,
   send: async (start) => start(),
@@ -31,7 +34,7 @@ export const FREE: PartyIo = {
   reach: () => ANY_INSTANCE,
 };
 
-/** The I/O of code that is called through a stub of its own value: it runs as part of the caller. */
+/** The I/O of code that is called through a stub of its own value: the code runs as part of the caller. */
 export const CALLERS_IO: PartyIo = { ...FREE, entrance: () => async (task) => task() };
 
 function enterFreely<T>(task: () => T | PromiseLike<T>): Promise<T> {

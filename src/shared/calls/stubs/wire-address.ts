@@ -16,7 +16,7 @@ export function toWireAddress({ className, id, branch }: ObjectAddress): WireAdd
   };
 }
 
-/** @throws INVALID_ARGUMENT */
+/** Returns the address of an object from its plain data. @throws INVALID_ARGUMENT */
 export function fromWireAddress(address: WireAddress): ObjectAddress {
   // The address may come from a payload, whose content has not been checked yet.
   const { className, id, name, jurisdiction, branch } = checkAddress(address);

@@ -54,8 +54,8 @@ export function bothSignals(one: AbortSignal | undefined, other: AbortSignal): A
 }
 
 /**
- * Settles as the work does. If the signal aborts first, it rejects with the reason, and a later result of the work is
- * passed to `late`.
+ * Settles as the work does. If the signal aborts first, rejects with the signal's reason, and passes a later result of
+ * the work to `late`.
  */
 export function untilAborted<T>(
   work: Promise<T>,
