@@ -1,4 +1,4 @@
-// Conversions of arguments that several bindings share: 32-bit integers, and the cursors of lists.
+// Converts arguments that several bindings have: 32-bit integers, and the cursors of lists.
 
 const INTEGER_MIN = -(2 ** 31);
 const INTEGER_MAX = 2 ** 31 - 1;
@@ -6,7 +6,7 @@ const INTEGER_MAX = 2 ** 31 - 1;
 /**
  * Converts a value to a 32-bit integer as workerd does.
  *
- * @throws TypeError if it is out of range, as a time in milliseconds is
+ * @throws TypeError if the value is out of range, as a time in milliseconds is
  */
 export function convertToInt32(value: unknown): number {
   const number = Math.trunc(Number(value));

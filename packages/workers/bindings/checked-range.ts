@@ -3,7 +3,7 @@
 import { storageError } from '@ctx-storage/core/errors';
 
 /**
- * Accepts undefined, too.
+ * Checks the number. undefined is accepted, too.
  *
  * @throws CLASS_INVALID that names the binding and the option, if the number is out of range
  */

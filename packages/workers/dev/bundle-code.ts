@@ -16,22 +16,22 @@ export interface CodeFiles {
   readonly main: string | undefined;
   /** The module with the user's own members of `env`. */
   readonly given: string | undefined;
-  /** Where the bundles go. */
+  /** The folder in which the bundles are written. */
   readonly folder: string;
-  /** The address for Node of a module of this package. */
+  /** Returns the address from which Node imports a module of this package. */
   readonly addressOf: (specifier: string) => string;
-  /** Names in the code, to the expressions for them. */
+  /** Maps names in the code to the expressions that replace them. */
   readonly define: Readonly<Record<string, string>>;
-  /** Names of modules to others, or to paths of files. */
+  /** Maps names of modules to the names of other modules, or to paths of files. */
   readonly alias: Readonly<Record<string, string>>;
-  /** Decides which files are modules of another kind than code. */
+  /** Decides which files are modules of a kind other than code. */
   readonly kindOf: KindOf;
 }
 
 /** A build, or the reason why there is none. */
 export type Built =
   /**
-   * The main module is evaluated after `provide` has had the user's own members of `env`.
+   * A successful build. `load` evaluates the main module after `provide` has received the user's own members of `env`.
    *
    * @throws Error with the place in the project's files
    */
@@ -41,24 +41,24 @@ export type Built =
     }
   | { readonly kind: 'failure'; readonly message: string };
 
-/** Exports of a bundle: the main module, or how it is evaluated. */
+/** The exports of a bundle: those of the main module, or the function that evaluates it. */
 interface Bundle extends Partial<LoadedCode> {
   readonly load?: () => Promise<LoadedCode['main']>;
 }
 
 const PLATFORM_MODULE = /^(?:cloudflare:.*|ctx-storage\/worker)$/;
 
-/** This package's own modules for those of workerd. */
+/** Maps workerd's modules to the modules of this package that replace them. */
 const MODULES: ReadonlyMap<string, string> = new Map([
   ['cloudflare:workers', 'ctx-storage/worker'],
   ['ctx-storage/worker', 'ctx-storage/worker'],
   ['cloudflare:email', 'ctx-storage/worker/cloudflare-email'],
 ]);
 
-/** Stack frames of Node and of this program, which say nothing about a mistake in a project. */
+/** Marks stack frames of Node and of this program, which say nothing about a mistake in a project. */
 const LOADER = ['(node:internal/', ' node:internal/', new URL('.', import.meta.url).href];
 
-/** Calls back with each build, the first one included; the result ends that. */
+/** Calls back with each build, including the first one. The returned function stops watching. */
 export async function bundleCode(
   files: CodeFiles,
   built: (result: Built) => void,
@@ -76,7 +76,7 @@ export async function bundleCode(
       build.onResolve({ filter: PLATFORM_MODULE }, ({ path, kind }) => {
         const own = MODULES.get(path);
         if (own !== undefined) return { path: addressOf(own), external: true };
-        // A library may ask at run time whether the module exists.
+        // A library may import the module dynamically to find out whether it exists.
         if (kind === 'dynamic-import') return { path, external: true };
         const names = [...MODULES.keys()].filter((name) => name.startsWith('cloudflare:'));
         return { errors: [{ text: `${path} does not exist here; ${names.join(' and ')} do.` }] };
@@ -104,7 +104,7 @@ export async function bundleCode(
     mainFields: ['module', 'main'],
     define: { 'process.env.NODE_ENV': '"development"', ...define },
     alias: { ...alias },
-    // CommonJS modules require Node's modules.
+    // Bundled CommonJS modules use `require` for Node's modules.
     banner: {
       js: "import { createRequire as requireOf$ } from 'node:module'; const require = requireOf$(import.meta.url);",
     },
@@ -118,13 +118,16 @@ export async function bundleCode(
   return () => building.dispose();
 }
 
-/** Has the main module, or evaluates it when it is asked to: that is after the given members were provided. */
+/**
+ * Generates the entry of a bundle. The entry exports the main module, or a function that evaluates the main module once
+ * the given members were provided.
+ */
 function entryOf(main: string | undefined, given: string | undefined): string {
   const file = JSON.stringify(main);
   if (given === undefined) {
     return main === undefined ? 'export const main = {};' : `export * as main from ${file};`;
   }
-  // A module that is imported dynamically is evaluated then, also in one bundle.
+  // A dynamic import evaluates its module when the import runs, even if the module is in the same bundle.
   const load = main === undefined ? 'async () => ({})' : `() => import(${file})`;
   return `export { default as given } from ${JSON.stringify(given)}; export const load = ${load};`;
 }
@@ -151,12 +154,12 @@ function resultOf({ errors, outputFiles = [] }: BuildResult, file: string): Buil
   };
 }
 
-/** The mistake is in the project's code, and not where this was made. */
+/** Makes the error of a mistake in the project's code. The error hides the place where it was made. */
 export function mistake(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { stack: message });
 }
 
-/** The error and its causes, with the lines of the project that led to them. */
+/** Returns the text of the error and its causes, with the lines of the project that led to them. */
 function placesOf(error: unknown): string {
   if (!(error instanceof Error)) return `The code threw ${inspect(error)} while it was loaded.`;
   const { stack = error.message, cause } = error;

@@ -39,7 +39,10 @@ const HANDSHAKE_HEADERS: ReadonlySet<string> = new Set([
 const MESSAGE_BYTES_MAX = 32 * 2 ** 20;
 /** Nothing is read from a client that has not taken this many bytes (our choice). */
 const UNSENT_BYTES_MAX = 2 ** 20;
-/** A client that has not answered a close by then is cut off (our choice): its unsent messages take memory until then. */
+/**
+ * How long a client may take to answer a close before it is cut off (our choice). Its unsent messages take memory until
+ * then.
+ */
 const CLOSE_MS_MAX = 2000;
 
 /** The reason that workerd gives to a close with code 1006, which means that the connection was lost. */
@@ -58,7 +61,7 @@ export class ClientSockets {
     });
   }
 
-  /** Returns undefined if the package `ws` is not installed. */
+  /** Loads the package `ws`. Returns undefined if it is not installed. */
   static async load(): Promise<ClientSockets | undefined> {
     try {
       const { WebSocketServer } = await import('ws');
@@ -111,11 +114,11 @@ export class ClientSockets {
 export function ignoreError(): void {}
 
 function forwardEvents(wire: WireSocket, end: SocketEnd): void {
-  // `ws` gives all messages of a read at once. Here they take less memory than on their way to the object.
+  // `ws` delivers all messages of one read at once. In this list they take less memory than on their way to the object.
   const arrived: SocketEvent[] = [];
   const regulate = () => {
     while (arrived.length > 0 && !end.isHeld) end.send(arrived.shift()!);
-    // Answers are made to what a client sends, pongs too, so one that does not take them is not read.
+    // The server answers what a client sends, including pings, so a client that does not take the answers is not read.
     const mustPause = end.isHeld || wire.bufferedAmount > UNSENT_BYTES_MAX;
     if (mustPause === wire.isPaused) return;
     if (mustPause) wire.pause();

@@ -65,9 +65,9 @@ export interface DevOptions {
   readonly config?: string | undefined;
   /** The environment of the wrangler file. @default CLOUDFLARE_ENV, or no environment */
   readonly environment?: string | undefined;
-  /** @default the port in the wrangler file, or 8787 */
+  /** The port of the server. @default the port in the wrangler file, or 8787 */
   readonly port?: number | undefined;
-  /** @default the address in the wrangler file, or 127.0.0.1 */
+  /** The address at which the server listens. @default the address in the wrangler file, or 127.0.0.1 */
   readonly host?: string | undefined;
   /** The folder in which the data are kept. */
   readonly persist: string;
@@ -192,7 +192,11 @@ class App {
     return result.value;
   }
 
-  /** @throws Error that no change of the code can correct, such as a folder of data that another process has open */
+  /**
+   * Waits until the app runs, if its code was loaded.
+   *
+   * @throws Error that no change of the code can correct, such as a folder of data that another process has open
+   */
   async mustHaveStarted(): Promise<void> {
     if (this.#isLoaded) await this.#running;
   }
@@ -236,7 +240,7 @@ class App {
     this.#loading.abort();
     const { signal } = (this.#loading = new AbortController());
     this.#running = (async () => {
-      // The app before is closed first, so that the folder of the data is free even if the new code fails to load.
+      // The previous app is closed first, so that the folder of the data is free even if the new code fails to load.
       const previous = await before.catch(() => undefined);
       await previous?.close();
       if (built.kind === 'failure') throw mistake(built.message);

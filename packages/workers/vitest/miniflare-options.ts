@@ -1,18 +1,18 @@
-// Options of miniflare, which suites of the real runtime's plugin give beside their wrangler file: more members of `env`,
-// and Workers beside the one under test.
+// Defines the options of miniflare that test suites of the real runtime's plugin pass in addition to their wrangler
+// file: more members of `env`, and Workers beside the Worker under test.
 //
-// Invariant: an option that has no counterpart here fails the start by its name.
+// Invariant: an option that has no counterpart here fails the start with an error that names the option.
 
 import type { ObjectsConfig } from '@ctx-storage/vite/project';
 import { memberCalls, type OwnService } from '@ctx-storage/vite/project';
 
-/** Names in `env`, or these with the ids of their data. */
+/** A list of names in `env`, or a map from each name to the id of its data. */
 type Names = readonly string[] | Readonly<Record<string, string>>;
 
-/** Where a service leads: the name of a worker, or one of its exports. */
+/** The target of a service binding: the name of a worker, or one of its exports. */
 type Service = string | { readonly name: string; readonly entrypoint?: string };
 
-/** How the Worker consumes a queue. */
+/** The settings with which the Worker consumes a queue. */
 interface Consumer {
   readonly maxBatchSize?: number;
   readonly maxBatchTimeout?: number;
@@ -21,7 +21,7 @@ interface Consumer {
   readonly deadLetterQueue?: string;
 }
 
-/** A Worker beside the one under test. It has entry points, values and services, and keeps no data. */
+/** A Worker beside the Worker under test. It has entry points, values and services, and stores no data. */
 export interface AuxiliaryWorker {
   readonly name: string;
   /** The path of the Worker's module, relative to Vite's root. */
@@ -34,7 +34,7 @@ export interface AuxiliaryWorker {
 }
 
 export interface MiniflareOptions {
-  /** Values of `env`, as JSON. */
+  /** The values of `env`, which are JSON. */
   readonly bindings?: Readonly<Record<string, unknown>>;
   readonly compatibilityDate?: string;
   readonly compatibilityFlags?: readonly string[];
@@ -70,7 +70,7 @@ const KNOWN_OF_WORKERS = new Set<string>([
   'compatibilityFlags',
 ] satisfies (keyof AuxiliaryWorker)[]);
 
-/** The configuration with these options. @throws Error that names an option that does not exist here */
+/** Returns the configuration with these options added. @throws Error that names an option that does not exist here */
 export function withMiniflare(config: ObjectsConfig, options: MiniflareOptions): ObjectsConfig {
   const { workers = [], compatibilityDate = config.compatibilityDate, bindings } = options;
   mustBeKnown(options, KNOWN_OPTIONS, 'miniflare');
@@ -96,7 +96,7 @@ export function withMiniflare(config: ObjectsConfig, options: MiniflareOptions):
   };
 }
 
-/** `services` of an auxiliary Worker, as an option of `createObjects`. @throws Error for a function */
+/** Converts `services` of an auxiliary Worker to the option of `createObjects`. @throws Error for a function */
 export function servicesOf(
   services: Readonly<Record<string, Service>> = {},
 ): Record<string, OwnService> {
@@ -159,7 +159,7 @@ function withConsumers(
   return changed;
 }
 
-/** @throws Error that names the option that is not known */
+/** Checks the names of options. @throws Error that names the option that is not known */
 export function mustBeKnown(options: object, known: ReadonlySet<string>, place?: string): void {
   const found = Object.keys(options).find((option) => !known.has(option));
   if (found === undefined) return;

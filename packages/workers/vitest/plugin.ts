@@ -1,4 +1,5 @@
-// `ctx-storage/vitest`: a plugin with which tests of Workers that import `cloudflare:test` run in Vitest without workerd.
+// Implements `ctx-storage/vitest`, a plugin for Vitest that runs tests of Workers which import `cloudflare:test`,
+// without workerd.
 //
 // For each test file, a generated setup starts a host in memory with the Worker of the configuration.
 
@@ -39,34 +40,38 @@ const FOLDER = 'node_modules/.ctx-storage';
 
 export interface CloudflareTestOptions {
   readonly wrangler?: {
-    /** The wrangler file, from Vite's root. @default wrangler.jsonc, .json or .toml there */
+    /** The path of the wrangler file, relative to Vite's root. @default wrangler.jsonc, .json or .toml there */
     readonly configPath?: string;
-    /** The name of an environment of the file. @default CLOUDFLARE_ENV; without it, the top of the file */
+    /** The name of an environment of the file. @default CLOUDFLARE_ENV; if it is not set, the top of the file */
     readonly environment?: string;
   };
-  /** More of what the wrangler file says, as options of miniflare. */
+  /** Options of miniflare that add to the wrangler file. */
   readonly miniflare?: MiniflareOptions;
-  /** Accepted: nothing is remote here. */
+  /** This option has no effect, because no binding is remote here. */
   readonly remoteBindings?: boolean;
-  /** Accepted: the exports of the main module are known here. */
+  /** This option has no effect, because the exports of the main module are known here. */
   readonly additionalExports?: Readonly<Record<string, string>>;
-  /** The main module, from Vite's root. @default "main" of the wrangler file; none: there are only tests */
+  /**
+   * The path of the main module, relative to Vite's root.
+   *
+   * @default "main" of the wrangler file; if there is none, there are only tests
+   */
   readonly main?: string;
   /**
-   * A module whose default export has members of `env`, in place of those of the configuration, or of products that do not
-   * exist here.
+   * A module whose default export has members of `env`. They replace members of the configuration, or members of
+   * products that do not exist here.
    */
   readonly doubles?: string;
 }
 
-/** Options, or a function that finds them when Vitest starts. */
+/** The options, or a function that returns them when Vitest starts. */
 export type GivenOptions =
   | CloudflareTestOptions
   | ((context: TestContext) => CloudflareTestOptions | Promise<CloudflareTestOptions>);
 
-/** The argument of a function that finds options. */
+/** The argument of a function that returns options. */
 export interface TestContext {
-  /** Always fails: options are read before a global setup runs. @throws Error */
+  /** Always throws, because options are read before a global setup runs. @throws Error */
   inject(name: string): never;
 }
 
@@ -88,10 +93,14 @@ const KNOWN_OPTIONS = new Set<string>([
   'doubles',
 ] satisfies (keyof CloudflareTestOptions)[]);
 
-/** For `plugins` of a Vitest configuration. The start fails with the name of the file and the mistake. */
+/**
+ * Returns the plugins for `plugins` of a Vitest configuration. A mistake in the configuration fails the start, with the
+ * name of the file.
+ */
 export function cloudflareTest(given: GivenOptions = {}): Plugin[] {
   let kindOf = kindsBy([], '');
-  // Resolved from the root for every importer: the Worker, its packages and the tests share one module.
+  // Modules are resolved from the root for every importer, so that the Worker, its packages and the tests share one
+  // module.
   let importer: string;
   const runner: Plugin = {
     name: 'ctx-storage:vitest',
@@ -105,7 +114,8 @@ export function cloudflareTest(given: GivenOptions = {}): Plugin[] {
       const paths = own.map((path) => resolve(root, path));
       const { setup, rules, folder, secrets } = writeSetup(root, options, paths);
       kindOf = kindsBy(rules, folder);
-      // Before the project's own, which may use `env`. Returned, it would come after them.
+      // The setup runs before the project's own setup files, which may use `env`. If the hook returned it, Vitest would
+      // append it after them.
       test.setupFiles = [setup, ...own];
       return {
         ssr: { resolve: { conditions: ['workerd', 'worker', HERE] } },
@@ -130,7 +140,7 @@ export function cloudflareTest(given: GivenOptions = {}): Plugin[] {
   ];
 }
 
-/** The part of Vitest's options that is changed in place. */
+/** Returns the test options of Vitest's configuration, which the plugin changes in place. */
 function testOptions(config: object): { setupFiles?: string | string[] } {
   const options = config as { test?: { setupFiles?: string | string[] } };
   options.test ??= {};
@@ -138,14 +148,17 @@ function testOptions(config: object): { setupFiles?: string | string[] } {
 }
 
 interface Written extends Pick<ObjectsConfig, 'rules'> {
-  /** The module that prepares each test file. */
+  /** The path of the generated module that prepares each test file. */
   readonly setup: string;
   /** The folder that has the app's wrangler file. */
   readonly folder: string;
   readonly secrets: Variables;
 }
 
-/** Settings of wrangler files that concern the bundle, the server, or files that a test reads itself. */
+/**
+ * Settings of wrangler files that have no effect in tests: they concern the bundle, the server, or files that a test
+ * reads itself.
+ */
 const UNUSED = [
   'alias',
   'assets',
@@ -194,7 +207,7 @@ function writeSetup(
   return { setup, rules: config.rules, folder, secrets };
 }
 
-/** Members of `env` whose use fails, as a warning. */
+/** Returns warnings that name the members of `env` whose use fails. */
 function missingMembers({ missing }: ObjectsConfig, { doubles }: CloudflareTestOptions): string[] {
   if (missing.length === 0 || doubles !== undefined) return [];
   const names = missing.map(({ name, section }) => `${name} (${section})`).join(', ');
@@ -203,7 +216,10 @@ function missingMembers({ missing }: ObjectsConfig, { doubles }: CloudflareTestO
   ];
 }
 
-/** Projects of one root differ in the file or in the options; their modules must not replace each other. */
+/**
+ * Returns the name of the generated setup. Projects of one root differ in the wrangler file or in the options, and
+ * their setups must not overwrite each other.
+ */
 function setupName(
   path: string,
   options: CloudflareTestOptions,
@@ -226,25 +242,25 @@ function configOf(root: string, given: string | undefined): string {
   );
 }
 
-/** The modules, by their paths, and values of `env` that the setup has in addition to the wrangler file. */
+/** The paths of the modules, and the values of `env`, that the setup has in addition to the wrangler file. */
 interface Additions {
   readonly main: string | undefined;
   readonly doubles: string | undefined;
   readonly workers: readonly AuxiliaryWorker[];
   /**
-   * The key under which Vitest's `inject()` gives the secrets. The generated module does not contain them, because its folder
-   * may be cached and shared.
+   * The key with which the setup gets the secrets from Vitest's `inject()`. The generated module does not contain the
+   * secrets, because its folder may be cached and shared.
    */
   readonly provided: string;
   /** The paths of the project's setup files. */
   readonly setupFiles: readonly string[];
-  /** Values in place of variables and secrets. */
+  /** Values that replace variables and secrets. */
   readonly given: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The modules are imported after `prepare`: they read `env` while they are evaluated. If the test file has mocks, they are
- * imported after it.
+ * Generates the setup. It imports the modules after `prepare`, because they read `env` while they are evaluated. If the
+ * test file has mocks, the setup imports the modules after the test file.
  */
 function setupModule(config: ObjectsConfig, additions: Additions): string {
   const { main, doubles, workers, provided, given, setupFiles } = additions;
@@ -280,7 +296,7 @@ function setupModule(config: ObjectsConfig, additions: Additions): string {
     ...workers.map(workerLine),
     '  },',
     '});',
-    // Mocks of the file are registered when it is imported.
+    // The mocks of the test file are registered when the file is imported.
     `if (host.isMocked(${JSON.stringify(setupFiles)}, expect.getState().testPath)) {`,
     '  await host.startBindings();',
     '  beforeAll(start);',
@@ -304,8 +320,8 @@ function workerLine({ name, scriptPath, bindings = {}, serviceBindings }: Auxili
 }
 
 /**
- * The migrations in a folder, for `applyD1Migrations`: each file in the order of its number. `pattern`: of files in the
- * folder, as `migrations_pattern` of the wrangler file without the folder.
+ * Reads the migrations in a folder, for `applyD1Migrations`, in the order of the numbers of their files. `pattern`
+ * selects files in the folder, like `migrations_pattern` of the wrangler file without the folder.
  *
  * @throws Error of the system
  */

@@ -1,22 +1,25 @@
-// Installed packages that import modules of workerd: Vitest must evaluate them, because it gives installed packages to
-// Node, which has no `cloudflare:workers`.
+// Finds installed packages that import modules of workerd. Vitest must evaluate them itself: it lets Node evaluate
+// installed packages, and Node has no `cloudflare:workers`.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The folder of the package that a path is in. */
+/** Matches the folder of the package that contains a path. */
 const PACKAGE = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 
-/** A package for workerd has its name in the manifest: as a condition, or as a package that it is developed with. */
+/**
+ * Matches the manifest of a package for workerd: it names workerd in a condition, or in a package with which it is
+ * developed.
+ */
 const MENTION = /worker|wrangler|cloudflare/;
 
-/** Node has its modules already. */
+/** Matches this package, whose modules Node can load itself. */
 const OWN_PACKAGE = /\/ctx-storage$/;
 
 const MODULE = /\.m?js$/;
 const IMPORT = /\b(?:from|import)\s?["']cloudflare:/;
 
-/** For `server.deps.inline` of Vitest, which only asks `test`: each package is read once. */
+/** The value for `server.deps.inline` of Vitest, which calls only `test`. Each package is read once. */
 export class PackagesOfWorkers extends RegExp {
   readonly #found = new Map<string, boolean>();
 
@@ -40,7 +43,10 @@ function isOfWorkers(folder: string): boolean {
   return someModule(folder, (path) => IMPORT.test(readFileSync(path, 'utf8')));
 }
 
-/** Whether a predicate holds for one of the modules of a package, and not of those that are installed in it. */
+/**
+ * Returns whether a predicate is true for one of the modules of a package. Modules of packages that are installed
+ * inside the package do not count.
+ */
 function someModule(folder: string, predicate: (path: string) => boolean): boolean {
   return readdirSync(folder, { withFileTypes: true }).some((entry) => {
     const path = join(folder, entry.name);

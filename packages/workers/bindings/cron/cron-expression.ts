@@ -28,7 +28,7 @@ const FIELDS: readonly Field[] = [
 export class CronExpression {
   readonly #cron: Cron;
 
-  /** @throws Error that says which field is wrong, and why */
+  /** Parses the expression. @throws Error that says which field is wrong, and why */
   constructor(text: string) {
     const fields = text.trim().split(/\s+/);
     if (fields.length !== FIELDS.length) {

@@ -46,7 +46,8 @@ export function checkKey(operation: Operation, key: unknown): string {
 
 /** Returns a prefix of keys, which may be empty. @throws Error if it is longer than 512 bytes, or has a lone surrogate */
 export function checkPrefix(operation: Operation, text: string): string {
-  // A lone surrogate would be stored, but not be listed as it was given. The words are workerd's.
+  // A key with a lone surrogate would be stored, but would not be listed as it was given. The error message is
+  // workerd's.
   if (!text.isWellFormed()) throw kvError(operation, 400, 'Could not URL-decode key name');
   const { length } = new TextEncoder().encode(text);
   if (length <= KEY_BYTES_MAX) return text;

@@ -64,7 +64,7 @@ export class QueueObject extends DurableObject<Readonly<Record<string, AppQueue>
   /** The column `place` of each message that the consumer has now. */
   #delivering: readonly number[] = [];
 
-  /** @throws Error for a queue with two consumers */
+  /** Checks the queues. @throws Error for a queue with two consumers */
   constructor(ctx: DurableObject['ctx'], env: Readonly<Record<string, AppQueue>>) {
     super(ctx, env);
     const consumers = Object.entries(env).filter(
@@ -228,8 +228,8 @@ export class QueueObject extends DurableObject<Readonly<Record<string, AppQueue>
 }
 
 /**
- * Returns the function that decides about a message by its id. A decision about the message itself counts first, then
- * one about the whole batch, then whether the handler failed.
+ * Returns the function that decides about a message by its id. A decision about the message itself counts first, then a
+ * decision about the whole batch, then whether the handler failed.
  */
 function decisionsOf(result: QueueResult): (id: string) => Decision {
   const { outcome, ackAll, retryBatch, explicitAcks, retryMessages } = result;

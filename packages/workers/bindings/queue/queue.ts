@@ -12,7 +12,7 @@ export interface QueueOptions {
   readonly name?: string;
   /** How long a message without a delay of its own waits, in seconds. @default 0 */
   readonly deliveryDelay?: number;
-  /** The consumer of the messages. @default none: the messages are kept */
+  /** The consumer of the messages. @default none: the messages stay in the queue */
   readonly consumer?: QueueConsumer;
 }
 
@@ -20,7 +20,7 @@ export interface QueueOptions {
 export interface QueueConsumer {
   /** The name of its worker. @default the worker itself */
   readonly service?: string;
-  /** Most messages of a batch, 1 to 100. @default 5 */
+  /** The most messages of a batch, 1 to 100. @default 5 */
   readonly maxBatchSize?: number;
   /** How long the first message waits for others, 0 to 60 seconds. @default 1 */
   readonly maxBatchTimeout?: number;
@@ -28,7 +28,7 @@ export interface QueueConsumer {
   readonly maxRetries?: number;
   /** How long a retry waits if the code names no delay, in seconds. @default 0 */
   readonly retryDelay?: number;
-  /** The name of the queue that gets messages after their last retry. @default they are dropped */
+  /** The name of the queue that gets messages after their last retry. @default the messages are dropped */
   readonly deadLetterQueue?: string;
   /** This option has no effect, because one batch is delivered at a time. */
   readonly maxConcurrency?: number;

@@ -22,9 +22,9 @@ export interface SentMessage {
 }
 
 export interface QueueSendOptions {
-  /** @default 'json' */
+  /** The content type of the body. @default 'json' */
   readonly contentType?: string;
-  /** @default the `deliveryDelay` of the queue */
+  /** The delay of the message, in seconds. @default the `deliveryDelay` of the queue */
   readonly delaySeconds?: number;
 }
 
@@ -33,7 +33,7 @@ export type MessageSendRequest = QueueSendOptions & { readonly body: unknown };
 /**
  * Converts the arguments of `send`.
  *
- * @throws TypeError, DataCloneError or Error if one is not valid, and errors of a `toJSON`
+ * @throws TypeError, DataCloneError or Error if an argument is not valid, and errors of a `toJSON`
  */
 export function convertMessage(
   body: unknown,

@@ -52,7 +52,7 @@ export class Blobs {
   /**
    * Stores the bytes as a blob without an owner.
    *
-   * @throws TypeError if they are not `size` bytes, and the stream's error
+   * @throws TypeError if there are not exactly `size` bytes, and the stream's error
    */
   async write(
     content: Uint8Array | ReadableStream<Uint8Array>,
@@ -125,7 +125,10 @@ export class Blobs {
     return bytes;
   }
 
-  /** Streams the owner's bytes in the range, reading one row at a time. The stream goes on if the blobs are dropped. */
+  /**
+   * Streams the owner's bytes in the range, reading one row at a time. The stream continues even if the blobs are
+   * dropped.
+   */
   stream(owner: string, range: ByteRange): ReadableStream<Uint8Array> {
     const pieces = this.#pieces(owner, range);
     const chunks = this.#chunks(pieces);

@@ -56,7 +56,7 @@ export function checkObjectKey(operation: Operation, key: string): string {
 /**
  * Reads the option `range` of a get.
  *
- * @throws TypeError if its members contradict each other; RangeError if one is no count
+ * @throws TypeError if its members contradict each other; RangeError if a member is not a count of bytes
  */
 export function rangeOf({ range }: Options): WantedRange | undefined {
   if (range === undefined || range === null) return undefined;
@@ -79,7 +79,7 @@ export function rangeOf({ range }: Options): WantedRange | undefined {
   };
 }
 
-/** @throws RangeError if the number is negative or not an integer */
+/** Returns a count of bytes. @throws RangeError if the number is negative or not an integer */
 function byteCountOf(given: unknown, option: string, name: string): number {
   const count = Number(given);
   const shown = Number.isNaN(count) ? 'nan' : count;
@@ -176,7 +176,7 @@ export function customMetadataOf({ customMetadata: given }: Options): Record<str
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
 }
 
-/** @throws Error if names and values are longer than 2,048 bytes together */
+/** Checks the size of custom metadata. @throws Error if names and values are longer than 2,048 bytes together */
 export function checkCustomMetadata(metadata: Record<string, string>): void {
   const length = Object.entries(metadata).reduce((sum, pair) => sum + byteCountOfTexts(...pair), 0);
   if (length > METADATA_BYTES_MAX) throw r2Error('put', 10012);
@@ -190,7 +190,7 @@ function byteCountOfTexts(...texts: string[]): number {
 /**
  * Returns the digest that the bytes must have, if the caller gives one.
  *
- * @throws TypeError if it is not valid, or for several
+ * @throws TypeError if the digest is not valid, or if the caller gives several
  */
 export function checksumsOf(options: Options): Checksums {
   const given = (Object.keys(ALGORITHMS) as Algorithm[]).filter(
@@ -222,7 +222,7 @@ function hexOf(algorithm: Algorithm, given: unknown): string {
   return bytesToHex(new Uint8Array(buffer.buffer, buffer.byteOffset, bytes));
 }
 
-/** @throws TypeError if the number of a part is not from 1 to 10,000 */
+/** Returns the number of a part. @throws TypeError if it is not from 1 to 10,000 */
 export function partNumberOf(given: unknown): number {
   const number = convertToInt32(given);
   if (number >= 1 && number <= PART_NUMBER_MAX) return number;

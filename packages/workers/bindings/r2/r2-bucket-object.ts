@@ -81,7 +81,11 @@ export class R2BucketObject extends DurableObject {
     return this.#find(key) ?? null;
   }
 
-  /** @throws Error if the range is outside of the object */
+  /**
+   * Returns the object, with its body if the condition is met; null if there is no such object.
+   *
+   * @throws Error if the range is outside of the object
+   */
   get(key: string, { onlyIf, range: wantedRange }: GetRequest): FoundObject | null {
     const object = this.#find(key);
     if (object === undefined) return null;
@@ -234,7 +238,7 @@ function entryOfRow({ checksums, ...row }: Row): BucketEntry {
   return { ...row, checksums: JSON.parse(checksums) as Checksums };
 }
 
-/** @throws Error if a digest of the bytes differs from the one that the caller gave */
+/** Compares the digests. @throws Error if a digest of the bytes differs from the one that the caller gave */
 function checkDigests(expected: Checksums, actual: Checksums): void {
   for (const [algorithm, given] of Object.entries(expected) as [Algorithm, string][]) {
     const found = actual[algorithm]!;

@@ -40,7 +40,7 @@ export class RateLimiter {
 /**
  * Reads the options of one call, which may have its own `limit` and `period`, as in miniflare.
  *
- * @throws Error if one is wrong
+ * @throws Error if an option is wrong
  */
 function readOptions(options: unknown, rate: Rate): Rate & { readonly key: string } {
   check(typeof options === 'object' && options !== null, 'invalid rate limit options');

@@ -35,14 +35,15 @@ export const objects: Objects<Record<string, object>> = whileItRuns(() => host.o
 /** The default entry point of the Worker under test. */
 export const SELF: EntryHandle = whileItRuns(() => host.objects.worker);
 
-// Imported before the host starts, so it looks its target up on each use.
+// Makes a proxy of a value of the host. The proxy looks its target up on each use, because tests import it before the
+// host starts.
 function whileItRuns<T extends object>(target: () => object): T {
   return new Proxy({} as T, {
     get(replaced, name) {
       if (typeof name === 'symbol' || name in replaced) return Reflect.get(replaced, name);
       const current = target();
       const member: unknown = Reflect.get(current, name);
-      // A stub's own method, which must be called on the stub.
+      // `fetch` is the stub's own method, which must be called on the stub.
       return name === 'fetch' ? (member as () => unknown).bind(current) : member;
     },
   });

@@ -1,4 +1,5 @@
-// Arguments for handlers that a test calls itself, and their outcome: `ctx`, a scheduled event, a batch of messages.
+// Makes arguments for handlers that a test calls itself (`ctx`, a scheduled event, a batch of messages), and returns
+// the outcome of the calls.
 
 import { storageError } from '@ctx-storage/core/errors';
 import type { QueueMessage, QueueResult, ScheduledEvent } from '@ctx-storage/core/object';
@@ -10,11 +11,11 @@ import {
 } from '@ctx-storage/worker/objects';
 import { exports } from '@ctx-storage/worker/realm';
 
-/** The work of each context, which `waitUntil` was given and nobody has waited for. */
+/** The promises that each context's `waitUntil` has received and that no test has waited for yet. */
 const works = new WeakMap<object, Promise<unknown>[]>();
 const decisionsOf = new WeakMap<object, BatchDecisions>();
 
-/** `ctx` for a handler that the test calls itself. */
+/** Makes the `ctx` for a handler that the test calls itself. */
 export function createExecutionContext(): ExecutionContext {
   const work: Promise<unknown>[] = [];
   const owner = {
@@ -30,8 +31,8 @@ export function createExecutionContext(): ExecutionContext {
 }
 
 /**
- * Waits for everything that `ctx.waitUntil` was given, also meanwhile. Rejects with the error of the work that failed;
- * with an AggregateError if several have.
+ * Waits for all promises that `ctx.waitUntil` has received, including those that arrive meanwhile. Rejects with the
+ * error of a promise that failed; with an AggregateError if several failed.
  *
  * @throws INVALID_ARGUMENT
  */
@@ -52,12 +53,12 @@ export async function waitOnExecutionContext(ctx: object): Promise<void> {
   if (errors.length > 1) throw new AggregateError(errors, 'Several promises of waitUntil failed.');
 }
 
-/** The first argument of `scheduled`. */
+/** Makes the first argument of `scheduled`. */
 export function createScheduledController(options: ScheduledEvent = {}): ScheduledController {
   return new ScheduledController(options, Date.now(), { noRetry: false });
 }
 
-/** The first argument of `queue`. Bodies are copied. @throws INVALID_ARGUMENT, DataCloneError */
+/** Makes the first argument of `queue`. Bodies are copied. @throws INVALID_ARGUMENT, DataCloneError */
 export function createMessageBatch(
   queueName: string,
   messages: readonly QueueMessage[],
@@ -79,7 +80,7 @@ export function createMessageBatch(
   return batch;
 }
 
-/** Returns what the handler has decided, once its `waitUntil` promises have settled. @throws INVALID_ARGUMENT */
+/** Returns the handler's decisions, once its `waitUntil` promises have settled. @throws INVALID_ARGUMENT */
 export async function getQueueResult(batch: object, ctx: object): Promise<QueueResult> {
   const decisions = decisionsOf.get(batch);
   if (decisions === undefined) {

@@ -1,11 +1,15 @@
-// A member of `env` that does not exist here: using it names it, and the way out.
+// Makes a stand-in for a member of `env` that does not exist here. Using the stand-in throws an error that names the
+// member and the way out.
 //
-// Invariant: looking at it is no use of it: programs read symbols, `then` and `toJSON` of any value that they await,
-// print or compare. A test may replace its members, as with vi.spyOn().
+// Invariant: reading a symbol, `then` or `toJSON` is allowed, because programs read these of any value that they await,
+// print or compare. A test may replace the stand-in's members, as with vi.spyOn().
 
 import { storageError } from '@ctx-storage/core/errors';
 
-/** `product`: the section of the configuration that declares it. Its members throw INVALID_ARGUMENT when they are called. */
+/**
+ * Makes the stand-in. `product` is the section of the configuration that declares the member. The stand-in's members
+ * throw INVALID_ARGUMENT when they are called.
+ */
 export function missingBinding(name: string, product: string): object {
   return new Proxy(
     {},

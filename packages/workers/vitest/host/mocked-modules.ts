@@ -1,5 +1,5 @@
-// Whether a test file mocks modules. If it does, the Worker is imported after the file: Vitest gives mocks only to imports
-// that come after them.
+// Finds out whether a test file mocks modules. If it does, the Worker is imported after the file, because Vitest
+// applies mocks only to imports that come after them.
 
 import { readFileSync } from 'node:fs';
 import { storageError } from '@ctx-storage/core/errors';
@@ -19,13 +19,17 @@ function textOf(path: string): string {
   }
 }
 
-/** The part of Vitest's mocker that is used; the second name is that of Vitest 3. */
+/** The members of Vitest's mocker that this file uses; the second name is that of Vitest 3. */
 interface Mocker {
   getMockerRegistry?(): { keys(): Iterable<string> };
   readonly registry?: { keys(): Iterable<string> };
 }
 
-/** @throws INVALID_ARGUMENT if modules are mocked that the Worker has imported already */
+/**
+ * Checks that no mocks are registered.
+ *
+ * @throws INVALID_ARGUMENT if modules are mocked that the Worker has imported already
+ */
 export function mustHaveNoMocks(): void {
   const { __vitest_mocker__: mocker } = globalThis as { __vitest_mocker__?: Mocker };
   const mocked = [...((mocker?.getMockerRegistry?.() ?? mocker?.registry)?.keys() ?? [])];

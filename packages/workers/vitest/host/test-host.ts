@@ -1,8 +1,8 @@
-// The host of one test file: prepared before anything is imported, started with the modules of the Worker, closed when
-// the file ends.
+// The host of one test file. It is prepared before anything is imported, started with the modules of the Worker, and
+// closed when the file ends.
 //
-// Invariant: a thread has at most one, and all code of the thread sees its globals and its clock, as in workerd. A host
-// keeps its objects in memory, so no file sees the data of another.
+// Invariant: a thread has at most one such host, and all code of the thread sees the host's globals and clock, as in
+// workerd. A host stores its objects in memory, so no file sees the data of another file.
 
 import { FREE } from '@ctx-storage/core/calls';
 import { storageError } from '@ctx-storage/core/errors';
@@ -29,7 +29,7 @@ import { callsMock, mustHaveNoMocks } from './mocked-modules.ts';
 export interface TestApp {
   readonly classes: readonly { readonly name: string; readonly storage: 'sql' | 'kv' }[];
   readonly options: InProcessOptions;
-  /** Members of `env` that do not exist here, by name, with their sections. */
+  /** The members of `env` that do not exist here, by name, with the sections that declare them. */
   readonly missing: Readonly<Record<string, string>>;
   /** Whether `process.env` has the values of `env`. @default false */
   readonly populatesProcessEnv?: boolean;
@@ -38,11 +38,11 @@ export interface TestApp {
 /** The modules of the Worker under test, as Vitest has evaluated them. */
 export interface TestModules {
   readonly main: Readonly<Record<string, unknown>>;
-  /** Workers beside it, by name. */
+  /** The Workers beside the Worker under test, by name. */
   readonly workers: NonNullable<InProcessOptions['workers']>;
 }
 
-/** A test stands for a Worker: its stubs break with the instances of their objects. */
+/** The I/O of a test is that of a Worker: its stubs break with the instances of their objects. */
 const { reach: _, ...OF_WORKER } = FREE;
 
 type State =
@@ -57,9 +57,9 @@ export class TestHost {
   #state: State = UNPREPARED;
   #releaseGlobals = () => {};
   #restoreProcessEnv = () => {};
-  /** The host that bindings have until the Worker is imported. */
+  /** The host of the bindings until the Worker is imported. */
   #bindings: Objects<object> | undefined;
-  /** The data of this file. */
+  /** The storage and the catalog with the data of this file. */
   #media = { medium: new MemoryMedium(), catalog: new MemoryCatalog() };
 
   /** Shows `env` and the globals to modules that use them while they are evaluated. */
@@ -83,7 +83,7 @@ export class TestHost {
     });
   }
 
-  /** Members of `env` in place of those of the configuration, before the modules that read them are evaluated. */
+  /** Replaces members of the configuration's `env`. Call this before the modules that read them are evaluated. */
   replace(doubles: GivenBindings): void {
     const { app } = this.#prepared;
     const bindings = { ...app.options.bindings, ...doubles } as GivenBindings;
@@ -91,17 +91,24 @@ export class TestHost {
     provideMore(doubles);
   }
 
-  /** True if the file, or a setup file, mocks modules: then the Worker is imported after them. */
+  /** True if the test file, or a setup file, mocks modules. The Worker is then imported after these files. */
   isMocked(setupFiles: readonly string[], testFile: string | undefined): boolean {
     return callsMock([...setupFiles, testFile]);
   }
 
-  /** @throws INVALID_ARGUMENT if a module is mocked, and the Worker has imported it already */
+  /**
+   * Checks that no module is mocked too late.
+   *
+   * @throws INVALID_ARGUMENT if a module is mocked, and the Worker has imported it already
+   */
   mustHaveNoMocks(): void {
     mustHaveNoMocks();
   }
 
-  /** Starts bindings before the modules of the Worker are imported, such as databases that a setup file migrates. */
+  /**
+   * Starts the bindings before the modules of the Worker are imported, so that a setup file can use them, for example
+   * to migrate a database.
+   */
   async startBindings(): Promise<void> {
     const { app } = this.#prepared;
     this.#bindings = await bindingsOf(app, this.#media);
@@ -133,7 +140,7 @@ export class TestHost {
     );
   }
 
-  /** Ends what still runs. */
+  /** Closes the host, and the host of the bindings if it still runs. */
   async end(): Promise<void> {
     const state = this.#state;
     this.#state = UNPREPARED;
@@ -145,7 +152,10 @@ export class TestHost {
   }
 }
 
-/** Adds the values to `process.env`, whose others Vitest uses; the result brings the earlier ones back. */
+/**
+ * Adds the values to `process.env`, and keeps the other values, which Vitest uses. The returned function restores the
+ * earlier values.
+ */
 function addToProcessEnv(values: object): () => void {
   const before = { ...process.env };
   for (const [name, value] of Object.entries(values)) {
@@ -178,7 +188,10 @@ async function hostOf(
   return objectsOn(await platformWith(media), appOf(table, whole), whole);
 }
 
-/** The host of the bindings' own classes. Classes and entry points of the Worker have stand-ins, which say that it is missing. */
+/**
+ * Starts the host of the bindings' own classes. Classes and entry points of the Worker are replaced by stand-ins, whose
+ * errors say that the Worker is not loaded yet.
+ */
 async function bindingsOf({ classes, options }: TestApp, media: Media): Promise<Objects<object>> {
   const { crons: _crons, services = {}, ...rest } = options;
   const table = classes.map(({ name, storage }) => [
