@@ -98,7 +98,7 @@ function objectOrNull(given: unknown): object | null {
   return typeof given === 'object' ? given : null;
 }
 
-/** @throws TypeError */
+/** Returns the input. @throws TypeError if the input is a text that is not an absolute URL */
 function requireAbsoluteUrl(input: unknown): unknown {
   if (typeof input === 'string') {
     try {

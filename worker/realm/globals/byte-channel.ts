@@ -141,7 +141,7 @@ export class ByteChannel {
   }
 }
 
-/** @throws TypeError */
+/** Copies the bytes of a chunk. @throws TypeError for a chunk that is not bytes */
 function copyOf(chunk: unknown): Bytes {
   if (typeof chunk === 'string') return new TextEncoder().encode(chunk);
   if (ArrayBuffer.isView(chunk)) {

@@ -13,7 +13,7 @@ export function installByteStreams(scope: Scope): () => void {
   return () => undoAll(undo);
 }
 
-/** The part of the global scope that is used. WebKit may lack byte streams and their reader. */
+/** The members of the global scope that this file uses. WebKit may lack byte streams and their reader. */
 type Scope = Partial<Pick<typeof globalThis, 'ReadableStreamBYOBReader'>>;
 
 /** Implements workerd's `readAtLeast` by repeated reads, because older engines ignore the option `min` of `read`. */
@@ -86,7 +86,7 @@ class FixedLengthStream extends IdentityTransformStream {
   }
 }
 
-/** @throws TypeError */
+/** Returns a count of bytes. @throws TypeError for a value that is not a count */
 function byteCountOf(given: unknown): number {
   if (given === undefined) throw constructorError('takes the number of bytes');
   const count = typeof given === 'bigint' ? Number(given) : Math.trunc(Number(given));

@@ -173,7 +173,7 @@ function cacheHost(host: IoHost, current: CurrentContext): CacheHost {
   };
 }
 
-/** @throws TypeError */
+/** Returns the request of an argument. @throws TypeError */
 function requestOf(method: string, input: unknown): Request {
   if (input instanceof Request) return input;
   if (input === undefined) {
@@ -184,7 +184,7 @@ function requestOf(method: string, input: unknown): Request {
   return new Request(absoluteUrl(String(input)));
 }
 
-/** Parses an absolute URL. A relative one is refused, because object code has no page. @throws TypeError */
+/** Parses an absolute URL. A relative URL is refused, because object code has no page. @throws TypeError */
 function absoluteUrl(address: string): URL {
   try {
     return new URL(address);
@@ -193,7 +193,7 @@ function absoluteUrl(address: string): URL {
   }
 }
 
-/** @throws TypeError */
+/** Checks that the response may be stored. @throws TypeError */
 function checkStorable({ method }: Request, { status, headers, bodyUsed }: Response): void {
   if (method !== 'GET') throw new TypeError('Cannot cache response to non-GET request.');
   if (status === 206) {

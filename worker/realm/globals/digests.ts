@@ -6,7 +6,7 @@ import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-glo
 import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import { lateCode } from '../../engine/storage/load-late.ts';
 
-/** The part of the global scope that is used. `SubtleCrypto` is missing outside a secure context. */
+/** The members of the global scope that this file uses. `SubtleCrypto` is missing outside a secure context. */
 type Scope = { readonly crypto: Crypto } & Partial<Pick<typeof globalThis, 'SubtleCrypto'>>;
 
 /** Adds the digests to the scope; does nothing without `SubtleCrypto`. Call the result to remove them. */
@@ -46,7 +46,7 @@ class DigestStream extends WritableStream {
     const digest = new Promise<ArrayBuffer>((...settle) => {
       [resolve, reject] = settle;
     });
-    digest.catch(() => {}); // a program that never reads `digest` gets no unhandled rejection
+    digest.catch(() => {}); // A program that never reads `digest` must get no unhandled rejection.
     super({
       write: (chunk) => {
         const bytes = typeof chunk === 'string' ? new TextEncoder().encode(chunk) : copyOf(chunk);
@@ -81,7 +81,7 @@ function algorithmName(algorithm: AlgorithmIdentifier): string {
   return String(typeof algorithm === 'string' ? algorithm : algorithm?.name).toUpperCase();
 }
 
-/** @throws TypeError */
+/** Copies the bytes of a chunk. @throws TypeError */
 function copyOf(data: unknown): Uint8Array<ArrayBuffer> {
   if (ArrayBuffer.isView(data)) {
     return new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();

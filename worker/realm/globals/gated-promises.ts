@@ -7,7 +7,7 @@ import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import type { CurrentContext } from '../../../src/shared/calls/io/io-context.ts';
 import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
 
-/** The part of the global scope that is used. `SubtleCrypto` is missing outside a secure context. */
+/** The members of the global scope that this file uses. `SubtleCrypto` is missing outside a secure context. */
 type Scope = Pick<typeof globalThis, 'Blob'> & Partial<Pick<typeof globalThis, 'SubtleCrypto'>>;
 
 /** Replaces these methods, except where the platform tracks tasks exactly (Node). Call the result to restore them. */

@@ -46,7 +46,10 @@ export class Realm {
     this.#replacements = new Set(replaced);
   }
 
-  /** Adds a replacement, for globals that packages provide and the core does not know. A second call with it does nothing. */
+  /**
+   * Adds a replacement, for globals that packages provide and the core does not know. A second call with the same
+   * replacement does nothing.
+   */
   extend(replace: Replace): void {
     if (this.#replacements.has(replace)) return;
     this.#replacements.add(replace);

@@ -27,7 +27,7 @@ const FIRST_ID = 2 ** 40;
 
 /** Replaces the timer functions of the scope. Call the result to restore them. */
 export function installTimers(scope: Scope, current: CurrentContext): () => void {
-  // They are kept in variables, because browsers refuse a call with another `this` than the scope.
+  // The native functions are kept in variables, because browsers refuse a call with a `this` other than the scope.
   const { setTimeout, setInterval, clearTimeout, clearInterval } = scope;
   const timers = new ObjectTimers();
 

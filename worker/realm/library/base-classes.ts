@@ -24,7 +24,11 @@ export class DurableObject<Env = unknown, Props = unknown> {
   protected readonly ctx: DurableObjectState<Props>;
   protected readonly env: Env;
 
-  /** @throws TypeError if a host constructs the object and `ctx` is a proxy or copy of its own */
+  /**
+   * Stores `ctx` and `env`.
+   *
+   * @throws TypeError if a host constructs the object and `ctx` is a proxy or copy that the class has made
+   */
   constructor(ctx: AnyState, env: Env) {
     checkState(ctx);
     this.ctx = ctx as DurableObjectState<Props>;

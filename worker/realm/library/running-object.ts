@@ -36,17 +36,20 @@ interface OverridesStore {
 // in browsers.
 let overrides: OverridesStore | undefined;
 
-/** Calls the function, for which the import `env` is the given object. A value that is not an object has no effect. */
+/**
+ * Calls the function. During the call, the import `env` is the given object. A value that is not an object has no
+ * effect.
+ */
 export function withEnv<T>(env: unknown, call: () => T): T {
   return withOverrides('withEnv', { env }, call, 2);
 }
 
-/** Calls the function, for which the import `exports` is the given object. */
+/** Calls the function. During the call, the import `exports` is the given object. */
 export function withExports<T>(exports: unknown, call: () => T): T {
   return withOverrides('withExports', { exports }, call, 2);
 }
 
-/** Calls the function, for which the imports `env` and `exports` are the given objects. */
+/** Calls the function. During the call, the imports `env` and `exports` are the given objects. */
 export function withEnvAndExports<T>(env: unknown, exports: unknown, call: () => T): T {
   return withOverrides('withEnvAndExports', { env, exports }, call, 3);
 }

@@ -4,13 +4,16 @@
 import { replaceRead } from '../../../src/shared/calls/io/replace-global.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
 
-/** The part of workerd's `CacheStorage` that is forwarded. */
+/** The members of workerd's `CacheStorage` that are forwarded. */
 interface ForwardedCaches {
   readonly default: Pick<Cache, 'put' | 'match' | 'delete'>;
   open(name: string): Promise<ForwardedCaches['default']>;
 }
 
-/** Adds `caches`, whose calls go to the caches of the running host. Install it after those. Call the result to remove it. */
+/**
+ * Adds `caches`, whose calls go to the caches of the running host. Install it after the replacement of a host's caches.
+ * Call the result to remove it.
+ */
 export function installEarlyCaches(scope: object): () => void {
   return replaceRead(scope, 'caches', (ofHost) => ofHost() ?? earlyCaches(ofHost));
 }

@@ -27,7 +27,7 @@ export interface ModuleLoader {
 /** The key in `globalThis` under which the module text that replaces `cloudflare:workers` finds this bundle's library. */
 const LIBRARY_KEY = Symbol.for('ctx-storage.library-of-source');
 
-/** @throws SOURCE_INVALID */
+/** Loads the modules. @throws SOURCE_INVALID */
 export async function loadModules(
   { files, main }: CheckedSource,
   loader: ModuleLoader,

@@ -33,7 +33,7 @@ export type Serve = (
 
 export function runSource(scope: SourceScope, loader: ModuleLoader, serve: Serve): void {
   let hasSource = false;
-  // These are kept now, because object code may replace `postMessage` and `Date.now` later.
+  // These functions are stored now, because object code may replace `postMessage` and `Date.now` later.
   const post = scope.postMessage.bind(scope);
   const { now } = Date;
   scope.addEventListener('message', ({ data }) => {
