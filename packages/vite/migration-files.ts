@@ -17,7 +17,7 @@ export interface MigrationPlace {
   readonly pattern: string;
 }
 
-/** The folder if the wrangler file names none. */
+/** The folder that is used if the wrangler file names none. */
 const DEFAULT_FOLDER = 'migrations';
 
 /** Returns the place. @throws Error if the pattern names another folder, has no folder, or is not valid */
@@ -63,9 +63,8 @@ export function migrationHint(folder: string, pattern: string): string | undefin
 }
 
 /**
- * Returns the matcher of a pattern without its folder. `!` and `#` have no meaning at its beginning, which was inside
- * the
- * whole pattern.
+ * Returns the matcher of a pattern without its folder. `!` and `#` at the beginning have no special meaning, because
+ * they were not at the beginning of the whole pattern.
  *
  * @throws Error if the library cannot make a regular expression of the pattern
  */

@@ -149,7 +149,7 @@ export function globMatcher(glob: string): (path: string) => boolean {
         return depth === 0 ? ',' : '|';
     }
   });
-  // Braces that are not closed end with the glob.
+  // Braces that are still open are closed at the end of the glob.
   const pattern = new RegExp(`^${source}${')'.repeat(depth)}$`, 's');
   return (path) => pattern.test(path);
 }

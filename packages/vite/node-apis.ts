@@ -5,7 +5,8 @@
 // know where browsers get them from.
 
 /**
- * `modules` are those with the prefix `node:`. `all` adds the globals, and modules that are named without the prefix.
+ * `modules` gives the modules with the prefix `node:`. `all` also gives the globals, and modules that are named without
+ * the prefix.
  */
 export type NodeApis = 'none' | 'modules' | 'all';
 

@@ -1,8 +1,8 @@
-// Modules of workerd that browsers lack and this package has, by the names that programs import.
+// Resolves modules of workerd that browsers lack to modules of this package, by the names that programs import.
 //
-// Invariant: there is one module of each, whoever imports it: libraries that are pre-bundled import it
-// from outside their bundle. Where the program runs in Node, its modules are Node's own. In development, a module
-// of Node that is missing is harmless until it is used, as with Vite's own replacement; a build reports it.
+// Invariant: there is one module of each name, for all importers: pre-bundled libraries import it from outside their
+// bundle. Where the program runs in Node, its modules are Node's own. In development, a missing module of Node is
+// harmless until it is used, as with Vite's own replacement; a build reports the module.
 
 import { builtinModules } from 'node:module';
 import { relative } from 'node:path';
@@ -20,18 +20,18 @@ const NODE_MODULES: Entries = new Map([
   ['diagnostics_channel', 'ctx-storage/worker/diagnostics-channel'],
 ]);
 
-/** A condition beside `workerd`: packages resolve as on workerd, and run here. */
+/** A condition for resolving packages, in addition to `workerd`: packages resolve as on workerd, and run here. */
 export const HERE = 'ctx-storage';
 
-/** Pre-bundling leaves imports of these to the modules here. */
+/** The names whose imports pre-bundling does not bundle, because this plugin resolves them. */
 export const CLOUDFLARE_NAMES = [...CLOUDFLARE_MODULES.keys()];
 export const NODE_NAMES = [...NODE_MODULES.keys()].flatMap((name) => [name, `node:${name}`]);
 
-/** The package that has the other modules of Node, as files `node/…`. */
+/** The name of the package that has the other modules of Node, as files `node/…`. */
 export const UNENV = 'unenv';
 export const UNENV_VERSION = '2.0.0-rc.24';
 
-/** The other modules of Node that a program has. */
+/** Returns the names of the other modules of Node that a program has. */
 export function nodeNames(apis: NodeApis): string[] {
   if (apis === 'none') return [];
   const names = builtinModules.filter((name) => !NODE_MODULES.has(name) && !name.startsWith('_'));
@@ -39,7 +39,7 @@ export function nodeNames(apis: NodeApis): string[] {
   return apis === 'all' ? [...prefixed, ...names] : prefixed;
 }
 
-/** `workerEntry` replaces `cloudflare:workers`; modules are resolved from `importer`. */
+/** Makes the plugin. `workerEntry` replaces `cloudflare:workers`; modules are resolved from `importer`. */
 export function platformModules(workerEntry: string, importer: () => string): Plugin {
   const cloudflare: Entries = new Map([...CLOUDFLARE_MODULES, ['cloudflare:workers', workerEntry]]);
   return {
@@ -54,12 +54,12 @@ export function platformModules(workerEntry: string, importer: () => string): Pl
   };
 }
 
-/** The module that Vite resolves Node's modules to for browsers; a build leaves out the name. */
+/** The module to which Vite resolves Node's modules for browsers. A build omits the name of Node's module. */
 const STAND_IN = '__vite-browser-external';
 
 /**
- * The other modules of Node for a program that has them, from unenv. Where it has not, `refuses` fails the import: on
- * workerd the program would not start.
+ * Makes the plugin that resolves the other modules of Node to unenv, for a program that has them on workerd. For
+ * another program, `refuses` makes the import fail, because on workerd the program would not start.
  */
 export function nodeModules(
   apis: () => NodeApis,
@@ -95,8 +95,8 @@ export function nodeModules(
 }
 
 /**
- * Makes a plugin for all other modules of Node, in development: using one throws an error that names the importing
- * file, relative to the folder `root`, and the way out.
+ * Makes a plugin for all other modules of Node, in development. Using such a module throws an error that names the
+ * importing file, relative to the folder `root`, and the way out.
  */
 export function missingModules(root: () => string): Plugin {
   const importers = new Map<string, string>();
@@ -120,7 +120,7 @@ export function missingModules(root: () => string): Plugin {
       const message =
         `${importer} imports "${name}", which browsers do not have. Add a replacement for it to ` +
         `resolve.alias in Vite's configuration, or the flag nodejs_compat to the wrangler configuration.`;
-      // Every access fails: Vite reads named imports from the default export.
+      // Every access to the stand-in throws. Vite reads named imports from the default export.
       const fail = `{ get() { throw new Error(${JSON.stringify(message)}); } }`;
       return { code: `export default new Proxy({}, ${fail});`, moduleType: 'js' };
     },

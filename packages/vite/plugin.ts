@@ -38,22 +38,28 @@ import type { ObjectsConfig } from './wrangler-config.ts';
 
 export interface CtxStorageOptions {
   /**
-   * The project's configuration, as a path from Vite's root. `false`: none; the page starts its own worker.
-   * @default wrangler.jsonc or wrangler.json, if one exists
+   * The path of the project's configuration, relative to Vite's root. With `false`, there is no configuration, and the
+   * page starts its own worker.
+   *
+   * @default wrangler.jsonc or wrangler.json, if one of them exists
    */
   readonly config?: string | false;
-  /** The name of an environment of the file. @default CLOUDFLARE_ENV; without it, the top of the file */
+  /** The name of an environment of the file. @default CLOUDFLARE_ENV; if it is not set, the top of the file */
   readonly environment?: string;
   /** The module that `cloudflare:workers` resolves to. @default 'ctx-storage/worker' */
   readonly workerEntry?: string;
   /**
    * Whether built pages that import `virtual:ctx-storage/start` load the worker and SQLite at once, by links in their
-   * head. `false` for pages that connect later, or never. @default true
+   * head. Use `false` for pages that connect later, or never.
+   *
+   * @default true
    */
   readonly preload?: boolean;
   /**
-   * The variables of the configuration (`vars`) that `env` has. They are in the page's files, where every visitor can read
-   * them, in development and in a build; a warning names the others. @default none
+   * The variables of the configuration (`vars`) that `env` has. They are in the page's files, where every visitor can
+   * read them, in development and in a build; a warning names the variables that are left out.
+   *
+   * @default none
    */
   readonly vars?: readonly string[];
   /** How much history each object keeps. @default 30 days, within 256 MiB or the size of its database */
@@ -67,7 +73,7 @@ const SCRIPT = /\.[cm]?[jt]sx?$/;
 
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 
-/** Files of a wrangler project that no page needs: secrets, variables, data of local runs. */
+/** Patterns of a wrangler project's files that no page needs: secrets, variables, and data of local runs. */
 const DENIED = [
   '.dev.vars',
   '.dev.vars.*',
@@ -76,7 +82,7 @@ const DENIED = [
   '**/.ctx-storage/**',
 ];
 
-/** The files that Vite denies by default: a list of one's own replaces its list. */
+/** Patterns of the files that Vite denies by default. A project's own list replaces Vite's list. */
 const DENIED_BY_VITE = [
   '.env',
   '.env.*',
@@ -86,20 +92,24 @@ const DENIED_BY_VITE = [
   '**/.git/**',
 ];
 
-/** For `plugins` of a Vite configuration. An invalid wrangler configuration fails Vite's start. */
+/** Returns the plugins for `plugins` of a Vite configuration. An invalid wrangler configuration fails Vite's start. */
 export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   const { workerEntry = 'ctx-storage/worker', preload = true, vars = [] } = options;
   const { history } = options;
   if (history !== undefined) checkHistoryLimits('ctxStorage', history);
   let root = '';
-  // Resolved from the root for every importer: libraries and the generated worker must share one module.
+  // Modules are resolved from the root for every importer, because libraries and the generated worker must share one
+  // module.
   const importer = () => join(root, 'index.html');
   let apis: NodeApis = 'none';
   let isServed = false;
   let environment: string | undefined;
   let kinds = kindsBy([], '');
   const kindOf: KindOf = (path) => kinds(path);
-  /** For pages, and for workers of a build. In development, one server serves both: pages get Node's modules too. */
+  /**
+   * Returns the plugins for pages, and for workers of a build. In development, one server serves pages and workers, so
+   * pages get Node's modules, too.
+   */
   const common = (isBuiltWorker: boolean) =>
     [
       platformModules(workerEntry, importer),
@@ -121,11 +131,12 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       const folder = resolve(user.root ?? '');
       environment = environmentOf(options.environment, processVariables(folder, undefined));
       const path = findConfig(folder, options.config);
-      // Vite takes the modules that pre-bundling leaves out before it resolves its configuration.
+      // The configuration is read here, because Vite needs the modules that pre-bundling leaves out before it resolves
+      // its own configuration.
       if (path !== undefined) ({ nodeApis: apis } = readConfig(path, vars, environment));
       const names = [...NODE_NAMES, ...nodeNames(apis)];
       return {
-        // Vite adds it to the user's list.
+        // Vite adds this list to the user's list.
         server: { fs: { deny: user.server?.fs?.deny ? DENIED : [...DENIED_BY_VITE, ...DENIED] } },
         worker: { format: 'es', plugins: () => common(true) },
         optimizeDeps: {
@@ -179,7 +190,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   ];
 }
 
-/** Parts of the configuration that objects in a page lack. */
+/** Returns warnings about parts of the configuration that objects in a page lack. */
 function warningsOf(config: ObjectsConfig, hasUnenv: boolean): string[] {
   const { missing, otherVars, nodeApis } = config;
   const warnings = [...config.warnings];
@@ -206,7 +217,7 @@ function warningsOf(config: ObjectsConfig, hasUnenv: boolean): string[] {
   return warnings;
 }
 
-// Vite 7 pre-bundles with esbuild; the types of Vite 8 lack its options.
+// Returns the bundler's options. Vite 7 pre-bundles with esbuild, whose options the types of Vite 8 lack.
 function bundling(isRolldown: boolean, kindOf: KindOf): DepOptimizationConfig {
   const external = [LIBRARY, ...CLOUDFLARE_NAMES];
   if (!isRolldown) return { esbuildOptions: { external } } as DepOptimizationConfig;
@@ -219,7 +230,7 @@ function isNotWorkerd({ config }: Parameters<NonNullable<Plugin['applyToEnvironm
   return !conditions.includes('workerd') || conditions.includes(HERE);
 }
 
-/** Shows a mistake in an edited configuration; the last valid worker stays. */
+/** Reports a mistake in an edited configuration. The last valid worker stays. */
 function followConfig(
   server: ViteDevServer,
   worker: GeneratedWorker,
@@ -263,8 +274,9 @@ function findConfig(root: string, given: string | false | undefined): string | u
 }
 
 /**
- * Gives code that names `HTMLRewriter` the module that has it: browsers lack the class, and no other worker loads it. A
- * module that does not name it is unchanged. `isWanted`: whether the code may run in a worker of objects; the module is resolved from `importer`.
+ * Imports the module with `HTMLRewriter` into code that names the class, because browsers lack it. A worker whose code
+ * does not name it does not load it, and a module that does not name it is unchanged. `isWanted` returns whether the
+ * code may run in a worker of objects; the module is resolved from `importer`.
  */
 function htmlRewriterImport(isWanted: () => boolean, importer: () => string): Plugin {
   return {
@@ -279,10 +291,10 @@ function htmlRewriterImport(isWanted: () => boolean, importer: () => string): Pl
       const found = await this.resolve(HTML_REWRITER, importer(), { skipSelf: true });
       if (found === null)
         throw new Error(`${file} names HTMLRewriter: ${HTML_REWRITER} was not found.`);
-      // The package's own files need none.
+      // The package's own files need no such import.
       if (dirname(file) === dirname(found.id)) return null;
       const from = JSON.stringify(found.id);
-      // In the first line, so that the lines stay.
+      // The import is in the first line, so that the line numbers of the code stay.
       return `import { provideHtmlRewriter as $ctxStorage } from ${from}; $ctxStorage(); ${code}`;
     },
   };

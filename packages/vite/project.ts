@@ -1,4 +1,4 @@
-// The exports of this room that `packages/workers` may import, to run a project without a page.
+// Exports the parts of packages/vite that `packages/workers` may import, to run a project without a page.
 
 export { environmentOf, processVariables, secretsIn } from './dev-vars.ts';
 export type { Variables } from './dot-env.ts';

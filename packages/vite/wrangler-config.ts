@@ -57,7 +57,7 @@ export interface ObjectsConfig {
   readonly nodeApis: NodeApis;
   /** The variables that become members of `env`. */
   readonly vars: Readonly<Record<string, unknown>>;
-  /** The names of the variables that do not. */
+  /** The names of the variables that do not become members of `env`. */
   readonly otherVars: readonly string[];
   /** The project's rules for files that are modules. */
   readonly rules: readonly ModuleRule[];
@@ -78,7 +78,7 @@ export interface ObjectsConfig {
   readonly requiredSecrets: readonly string[] | undefined;
   /** The address and port at which a development server listens. */
   readonly dev: { readonly ip?: string | undefined; readonly port?: number | undefined };
-  /** The members of `env` that this package does not have. */
+  /** The members of `env` that this package lacks. */
   readonly missing: readonly MissingMember[];
   /** Warnings that name settings without an effect. */
   readonly warnings: readonly string[];

@@ -125,7 +125,8 @@ export function memberCalls(products: Products): Record<string, MemberCall> {
 }
 
 /**
- * Returns the queues. One that this worker consumes, but does not send to, becomes a member with the name of the queue.
+ * Returns the queues. A queue that this worker consumes, but does not send to, becomes a member with the name of the
+ * queue.
  */
 function queuesOf({ queues: { producers, consumers } }: Products) {
   const consumerOf = new Map(consumers.map((consumer) => [consumer.queue, consumer]));

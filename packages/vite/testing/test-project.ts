@@ -26,7 +26,7 @@ export const MODULE_ALIASES = [
 export class TestProject {
   readonly root = mkdtempSync(join(tmpdir(), 'ctx-storage-vite-'));
 
-  /** A page that starts the worker, a class, and a wrangler file that binds the class. */
+  /** Makes a project with a page that starts the worker, a class, and a wrangler file that binds the class. */
   constructor() {
     this.write('index.html', '<script type="module" src="./page.js"></script>');
     this.write('page.js', "import start from 'virtual:ctx-storage/start';\nconsole.log(start);\n");
@@ -44,7 +44,7 @@ export class TestProject {
     );
   }
 
-  /** The path of a file in the file system. */
+  /** Returns the path of a file in the file system. */
   path(name: string): string {
     return join(this.root, name);
   }
@@ -116,7 +116,10 @@ export class TestProject {
     }
   }
 
-  /** Like `withServer`, with the file of an installed library that the server has pre-bundled. */
+  /**
+   * Starts a server like `withServer`, and passes the task the file of an installed library that the server has
+   * pre-bundled.
+   */
   withPrebundled<T>(
     config: InlineConfig,
     name: string,
@@ -137,7 +140,7 @@ export class TestProject {
     return await import(this.path('built/main.mjs'));
   }
 
-  /** The files that a build has written to its folder of assets, without those that are no text. */
+  /** Returns the files that a build has written to its folder of assets, without files that are not text. */
   assets(): { readonly name: string; readonly text: string }[] {
     return readdirSync(this.path('built/assets')).map((name) => ({
       name,
@@ -145,13 +148,13 @@ export class TestProject {
     }));
   }
 
-  /** The worker that a build has written. */
+  /** Returns the worker that a build has written. */
   builtWorker(): { readonly name: string; readonly text: string } {
     return this.assets().find(({ name }) => /^objects\.worker-.*\.js$/.test(name))!;
   }
 }
 
-/** The code of a module as the server gives it to a page. */
+/** Returns the code of a module as the server gives it to a page. */
 export async function transformed(server: ViteDevServer, url: string): Promise<string> {
   return (await server.transformRequest(url))?.code ?? '';
 }
