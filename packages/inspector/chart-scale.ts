@@ -8,8 +8,8 @@ export interface ChartPoint {
 }
 
 /**
- * Returns the columns that have only numbers. The first column of the result is left out if others are left, as it
- * labels them.
+ * Returns the columns that have only numbers. The first column is omitted if other columns remain, because it labels
+ * the rows.
  */
 export function chartColumns(
   columns: readonly string[],

@@ -19,8 +19,8 @@ export interface AlarmOwner {
 const DRIFT_MS = 1000;
 
 /**
- * The time of a stopped clock; null while it follows the system. A clock reports only its time: it is stopped if it
- * reports the same time as before, or another time than the system.
+ * Returns the time of a stopped clock; null while the clock follows the system. A clock reports only its time: it is
+ * stopped if it reports the same time as before, or a time other than the system's.
  */
 export function stoppedTime(
   nowMs: number,

@@ -13,7 +13,7 @@ import type {
 
 /** The most changes of a group that are shown. */
 export const SHOWN_MAX = 100;
-/** The most changes that are read. For a table after them, only the counts are shown. */
+/** The most changes that are read. For tables after these changes, only the counts are shown. */
 const READ_MAX = 5000;
 
 /** The changes of one table, or of the keys. */

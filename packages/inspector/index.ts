@@ -14,15 +14,15 @@ export type { InspectedObjects, InspectorSource } from './source.ts';
 
 /** A mounted inspector. */
 export interface MountedInspector {
-  /** Removes it, and closes the handles that it opened. */
+  /** Removes the inspector, and closes the handles that it opened. */
   unmount(): void;
 }
 
 /**
- * Shows an inspector in the element, whose size it takes. For development: it reads and changes everything that
- * the objects store.
+ * Shows an inspector in the element, and fills the element. Use it only in development, because the inspector reads and
+ * changes everything that the objects store.
  *
- * Light and dark follow the element's `color-scheme`.
+ * Light and dark colours follow the element's `color-scheme`.
  */
 export function mountInspector(element: HTMLElement, source: InspectorSource): MountedInspector {
   const host = document.createElement('div');

@@ -19,7 +19,7 @@ const BATCH_LENGTH_MAX = 256 * 1024;
 export class ImportFailure extends Error {
   override readonly name = 'ImportFailure';
   readonly rowsWritten: number;
-  /** The line at which the first batch begins that was not written. */
+  /** The line at which the first batch that was not written begins. */
   readonly line: number;
 
   constructor(rowsWritten: number, line: number, options: ErrorOptions) {

@@ -16,8 +16,10 @@ export type InspectorSource = (
   | { readonly storage: StorageHandle }
 ) & {
   /**
-   * The clock of the connection, if the inspector may move it: the time of all objects of the worker, in every tab,
-   * stands until it is moved on or goes back to real time. @default none
+   * The clock of the connection, if the inspector may move it. A stopped clock stops the time of all objects of the
+   * worker, in every tab, until it is moved again or follows real time again.
+   *
+   * @default no clock
    */
   readonly clock?: DrivenClock;
 };

@@ -99,7 +99,7 @@ export function literalOf(value: unknown): string | null {
 /**
  * Returns the value of a literal: JSON, a bigint such as `12n`, or `new Date("…")`.
  *
- * @throws SyntaxError if it is none of these
+ * @throws SyntaxError for any other text
  */
 export function parseLiteral(literal: string): unknown {
   const text = literal.trim();
@@ -128,7 +128,8 @@ export function fingerprintOf(value: unknown): string {
 }
 
 /**
- * `met` numbers the objects that were written already. Each is written once, because objects may refer to one another.
+ * Returns the fingerprint of a value. `met` numbers the objects that were already written. Each object is written once,
+ * because objects may refer to one another.
  */
 function fingerprintWithin(value: unknown, met: Map<unknown, number>): string {
   if (hasMembers(value)) {

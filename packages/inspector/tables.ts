@@ -7,7 +7,7 @@ import type {
   StorageMoment,
 } from '@ctx-storage/core/storage';
 
-/** The members that are read of a handle, or of an earlier moment of it. */
+/** The members of a handle, or of an earlier moment of the object, that the inspector reads. */
 export type Readable = Pick<StorageHandle | StorageMoment, 'sql' | 'list'>;
 
 export interface Table {
@@ -15,8 +15,8 @@ export interface Table {
   readonly kind: 'table' | 'view';
   readonly columns: readonly Column[];
   /**
-   * The expressions that identify a row. There are none for a view, and if columns have taken every name of the row
-   * number.
+   * The expressions that identify a row. A view has none, and so has a table whose columns have taken every name of the
+   * row number.
    */
   readonly keys: readonly string[];
 }
@@ -75,7 +75,7 @@ function freeRowNumberName(columns: readonly { readonly name: string }[]): strin
 /** The order and filter of the rows that are read. */
 export interface Choice {
   readonly sort: { readonly column: string; readonly isDescending: boolean } | null;
-  /** Only rows are read of which a column contains this text. */
+  /** Only rows in which a column contains this text are read. */
   readonly filter: string;
 }
 
