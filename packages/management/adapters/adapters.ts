@@ -36,7 +36,7 @@ export function isBelow(url: string, baseUrl: string | URL): boolean {
   return url === base || ['/', '?', '#'].some((next) => url.startsWith(base + next));
 }
 
-/** The part of a service worker's fetch event that is used here. */
+/** The members of a service worker's fetch event that this file uses. */
 export interface FetchEventLike {
   readonly request: Request;
   respondWith(response: Promise<Response>): void;
@@ -55,7 +55,7 @@ export function handleFetchEvent(
   return true;
 }
 
-/** The part of Playwright's `Route` that is used here. */
+/** The members of Playwright's `Route` that this file uses. */
 export interface RouteLike {
   request(): {
     url(): string;
@@ -66,7 +66,7 @@ export interface RouteLike {
   fulfill(answer: { status: number; headers: Record<string, string>; body: string }): Promise<void>;
 }
 
-/** The part of Playwright's contexts and pages that is used here. */
+/** The members of Playwright's contexts and pages that this file uses. */
 export interface RoutedLike {
   route(pattern: string | RegExp, handler: (route: RouteLike) => Promise<void>): Promise<unknown>;
 }

@@ -38,7 +38,7 @@ export class Admission {
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
 
-  /** @throws StorageError `INVALID_ARGUMENT` for an invalid host or origin */
+  /** Checks the options. @throws StorageError `INVALID_ARGUMENT` for an invalid host or origin */
   constructor({ allowedHosts, cors }: AdmissionOptions) {
     this.#hosts = new Set(allowedHosts.map(checkedHost));
     this.#origins = new Set(cors.map(checkedOrigin));

@@ -38,7 +38,7 @@ export interface ServerLimits {
   readonly requestTimeoutMs: number;
   /** The longest time that a connection may stay open between two requests. @default 5 seconds */
   readonly idleTimeoutMs: number;
-  /** The number of connections that may be open; further ones are closed. @default 256 */
+  /** The number of connections that may be open; further connections are closed. @default 256 */
   readonly connectionsMax: number;
 }
 
@@ -62,7 +62,7 @@ export interface ManagementServer {
 }
 
 /**
- * Resolves once the server listens.
+ * Starts the server, and resolves once it listens.
  *
  * @throws RangeError for an invalid date, StorageError `INVALID_ARGUMENT` for an invalid host or origin
  */

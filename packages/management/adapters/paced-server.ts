@@ -20,7 +20,7 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 
-/** While this many requests of a connection are unanswered, the parser gets no further bytes of it. */
+/** While this many requests of a connection are unanswered, the parser gets no further bytes of the connection. */
 const PAUSE_AT = 32;
 /** The size of the shortest request that Node's lenient parser accepts: `GET /` and two line feeds. */
 const REQUEST_BYTES_MIN = 7;

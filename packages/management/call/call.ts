@@ -9,7 +9,7 @@ export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export type Method = (typeof METHODS)[number];
 
-/** The data about a zone that the directory keeps. */
+/** The data about a zone that is stored in the directory. */
 export interface ZoneIdentity {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface ZoneIdentity {
   readonly createdOn: string;
 }
 
-/** The data about an account that the directory keeps. */
+/** The data about an account that is stored in the directory. */
 export interface AccountIdentity {
   readonly id: string;
   readonly name: string;
@@ -51,7 +51,7 @@ export interface Call {
   readonly dnsSettings?: unknown;
   /** The account's new type of nameservers for each current type. Only the modules of `changes` set it. */
   readonly nameserverTypes?: Readonly<Record<string, string>>;
-  /** Ids of the accounts that the caller may see; absent means all. */
+  /** Ids of the accounts that the caller may see; absent if the caller may see all accounts. */
   readonly visibleAccounts?: readonly string[];
 }
 

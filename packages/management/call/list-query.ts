@@ -9,7 +9,7 @@ import { apiError, type Call } from './call.ts';
 export interface ListParameters {
   /** Parameters whose value is any text except the empty one. */
   readonly texts?: readonly string[];
-  /** Parameters that need no value: only their presence counts. */
+  /** Parameters that need no value, because only their presence counts. */
   readonly flags?: readonly string[];
   /** Parameters whose value is one of several words. */
   readonly words?: Readonly<Record<string, readonly string[]>>;

@@ -15,8 +15,8 @@ const ID = 'cname_flattening';
 const SETTING = `/zones/:zone_id/settings/${ID}`;
 
 /**
- * Whether a value of the setting flattens the CNAME records of all names. It is a map, because values come from
- * requests and could name members of an object.
+ * Maps each value of the setting to whether it flattens the CNAME records of all names. This is a Map, because values
+ * come from requests and could name members of an object.
  */
 const FLATTENS_ALL: ReadonlyMap<unknown, boolean> = new Map([
   ['off', false],

@@ -43,7 +43,10 @@ async function storedRecord(
   return method === 'PATCH' ? ((await context.read(path)) as Fields) : undefined;
 }
 
-/** Returns the full name, which is invalid if a part is missing; undefined leaves the name in the call unchanged. */
+/**
+ * Returns the full name, which is invalid if a part is missing. The result undefined means that the name in the call
+ * stays unchanged.
+ */
 function fullNameFrom(
   recordName: unknown,
   data: Fields,

@@ -175,7 +175,7 @@ async function calendar(
   return 0;
 }
 
-/** Node throws a TypeError for unknown options; this makes it a UsageError. */
+/** Runs the parser, and converts the TypeError that Node throws for unknown options to a UsageError. */
 function parseOptions<T>(name: string, parse: () => T): T {
   try {
     return parse();

@@ -15,7 +15,7 @@ export interface TaskContext {
 /** Performs the task. @throws the SDK's error, or NoMethod */
 export type Task = (context: TaskContext) => Promise<unknown>;
 
-/** This version of the SDK has no method for the task. */
+/** Thrown if this version of the SDK has no method for the task. */
 export class NoMethod extends Error {}
 
 export const TASKS: Readonly<Record<string, Task>> = {
@@ -114,13 +114,13 @@ function listingTask(of: (client: Cloudflare) => unknown): Task {
   };
 }
 
-/** Asks for the first page. In version 7, the list of an ended operation is a promise without pages. */
+/** Asks for the first page of a list. In version 7, the list of an ended operation is a promise without pages. */
 async function first(pages: AsyncIterable<unknown> | Promise<unknown>): Promise<void> {
   if (!(Symbol.asyncIterator in pages)) return void (await pages);
   for await (const _ of pages) return;
 }
 
-/** The SDK's types require a name, but the old form of an SRV record has none. */
+/** Makes an SRV record in the old form, which has no name, although the SDK's types require a name. */
 function srvRecord({ client, zoneId: zone_id }: TaskContext, form: object) {
   return client.dns.records.create({ zone_id, type: 'SRV', ttl: 1, ...form } as never);
 }

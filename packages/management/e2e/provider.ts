@@ -37,7 +37,7 @@ export async function startProvider(options: Partial<ManagementOptions> = {}) {
   });
   let zoneCount = 0;
 
-  /** Sends a call. A body that is text is sent as it is, any other as JSON. */
+  /** Sends a call. A body that is text is sent unchanged, any other body as JSON. */
   async function call(operation: string, { body, at, headers }: Sent = {}): Promise<Got> {
     const [method, path] = operation.split(' ') as [string, string];
     const response = await api.fetch(
@@ -57,7 +57,7 @@ export async function startProvider(options: Partial<ManagementOptions> = {}) {
     return { id: made.body.result.id as string, name };
   }
 
-  /** A `fetch` for the option of the same name of an SDK. */
+  /** The `fetch` that is passed to an SDK as its option `fetch`. */
   const sdkFetch = (input: string | URL | Request, init?: RequestInit) =>
     // Older SDKs send forms as streams, for which `Request` needs `duplex`.
     api.fetch(new Request(input, { ...init, duplex: 'half' } as RequestInit));

@@ -31,12 +31,12 @@ export interface ManagementOptions {
   readonly clock?: { now(): number };
   /** Fills the array with random bytes. @default crypto.getRandomValues */
   readonly random?: (bytes: Uint8Array<ArrayBuffer>) => void;
-  /** The prefix of all paths; requests may leave it out. @default '/client/v4' */
+  /** The prefix of all paths. Requests may omit it. @default '/client/v4' */
   readonly basePath?: string;
   /**
    * Whether the header `api-version` sets the day of a call. SDKs from version 4 on send today's date.
    *
-   * @default whether the clock is the system's: none was given, or a `MovableClock` that was never moved
+   * @default true if no clock was given, or if the clock is a `MovableClock` that was never moved; otherwise false
    */
   readonly apiVersion?: boolean;
   /** Accounts that exist from the start. @default none */
@@ -48,8 +48,10 @@ export interface ManagementOptions {
   /** The address of an HTML page with the schedule, for links to it. @default the emulator's own page */
   readonly documentation?: string;
   /**
-   * The word before the dot in a type of nameservers, such as `<word>.standard`, in answers. Requests may also use the
-   * provider's own word. @default 'provider'
+   * The word before the dot in types of nameservers in answers, such as `<word>.standard`. Requests may also use the
+   * provider's own word.
+   *
+   * @default 'provider'
    */
   readonly nameserverWord?: string;
 }
@@ -78,8 +80,8 @@ export interface ManagementApi {
   /** Returns a bookmark of the present state of all objects. @throws if the objects keep no history */
   getBookmark(): Promise<string>;
   /**
-   * Restores all objects to the bookmark. Calls made during the restore may see some objects before it and some after
-   * it.
+   * Restores all objects to the bookmark. Calls made during the restore may read some objects before their restore and
+   * some after it.
    *
    * @throws TypeError if the text is not a result of `getBookmark`
    */

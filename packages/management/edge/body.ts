@@ -59,8 +59,8 @@ async function formFields(bytes: Uint8Array<ArrayBuffer>, type: string): Promise
 }
 
 /**
- * Reads the body by its reader, because not every browser can iterate a stream, and in Firefox 153 `Request.body` is
- * undefined.
+ * Reads the body through its reader, because not every browser can iterate a stream, and in Firefox 153 `Request.body`
+ * is undefined.
  */
 async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   const stream = request.body as ReadableStream<Uint8Array> | null | undefined;

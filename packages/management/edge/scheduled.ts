@@ -15,7 +15,7 @@ export interface ScheduledCall {
   readonly at: string;
   /** The prefix that the client used before the path, for links to other paths. */
   readonly base: string;
-  /** Address of an HTML page with the schedule. */
+  /** The address of an HTML page with the schedule. */
   readonly documentation: string;
 }
 

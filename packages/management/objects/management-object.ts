@@ -17,7 +17,7 @@ const INTERNAL = internalRoutes();
 export const BOOKMARK_PATH = '/bookmark';
 export const RESTORE_PATH = '/restore';
 
-/** The reason with which a restore restarts the object, and its request rejects. */
+/** The reason for which a restore restarts the object. The restore's request rejects with it. */
 export const RESTORED = 'A bookmark is restored.';
 
 export class ManagementObject {

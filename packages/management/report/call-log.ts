@@ -7,7 +7,7 @@ import type { RecordedCall } from './recorded-call.ts';
 import { type Finding, failuresOf, type Report, type ReportOptions, reportOf } from './report.ts';
 
 export interface AssertOptions extends ReportOptions {
-  /** Whether notes count as findings, too. @default false */
+  /** Whether findings of the level `note` count, too. @default false */
   readonly strict?: boolean;
 }
 

@@ -8,7 +8,7 @@ import { SCHEDULE } from '../schedule/data.ts';
 import type { Schedule } from '../schedule/entry.ts';
 import { datesOf, dayFrom } from '../schedule/lookup.ts';
 
-/** The days between two dates of the schedule: the first date, and all days before the next one. */
+/** The days between two dates of the schedule: the first date, and all days before the second date. */
 export interface DateInterval {
   /** The first day of the interval; absent for the interval before the first date. */
   readonly from?: string;
@@ -31,7 +31,7 @@ export interface DateMatrix {
 }
 
 export interface DatedRun extends DateInterval {
-  /** Runs a check: passed if `body` returns, failed if it throws. Never rejects. */
+  /** Runs a check. The check passes if `body` returns, and fails if it throws. Never rejects. */
   check(name: string, body: () => unknown): Promise<void>;
 }
 

@@ -87,8 +87,8 @@ function writeJson({ at, callCount, affectedCallCount, findings }: Report): stri
 }
 
 /**
- * Writes a test case for each finding. It fails if the client sends something that has ended or will end. A note is a
- * passed case with its text as output, and a report without findings is one passed case.
+ * Writes a test case for each finding. The case fails if the client sends something that has ended or will end. A note
+ * is a passed case with the note's text as output, and a report without findings is one passed case.
  */
 function writeJUnit(report: Report): string {
   const { at, callCount, findings } = report;

@@ -8,7 +8,7 @@ import { CallLog } from './call-log.ts';
 import { needsBodies } from './record-requests.ts';
 import { isBodiless, jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
-/** The part of Playwright's request that is used here. */
+/** The members of Playwright's request that this file uses. */
 export interface PageRequest {
   method(): string;
   url(): string;
@@ -18,7 +18,7 @@ export interface PageRequest {
 
 type Listener = (request: PageRequest) => void;
 
-/** The part of Playwright's pages and contexts that is used here; both have these events. */
+/** The members of Playwright's pages and contexts that this file uses; both have these events. */
 export interface RecordedPage {
   on(event: 'requestfinished', listener: Listener): unknown;
   on(event: 'requestfailed', listener: Listener): unknown;
@@ -28,7 +28,7 @@ export interface RecordedPage {
 
 export interface PageRecorder {
   readonly log: CallLog;
-  /** Stops the recording; calls that are recorded already stay in the log. */
+  /** Stops the recording. Calls that were already recorded stay in the log. */
   stop(): void;
 }
 

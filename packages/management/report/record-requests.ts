@@ -8,7 +8,11 @@ import { CallLog } from './call-log.ts';
 import { jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
 export interface RecordOptions extends LookupOptions {
-  /** Returns a text that says where a call comes from; it is called for every call. @default nothing */
+  /**
+   * Returns a text that says where a call comes from. The function is called for every call.
+   *
+   * @default calls have no such text
+   */
   readonly where?: () => string;
 }
 

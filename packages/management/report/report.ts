@@ -16,9 +16,9 @@ import {
 import type { RecordedCall } from './recorded-call.ts';
 
 /**
- * How severe a finding is. `error`: the client uses something that is gone on the day. `warning`: it uses something
- * that ends later. `note`: it may depend on something that ends, because a field is in an answer, or because the bodies
- * that would show it were not recorded.
+ * The severity of a finding. `error`: the client uses an operation or field that is gone on the day. `warning`: the
+ * client uses one that ends later. `note`: the client may depend on one that ends, because a field is in an answer, or
+ * because the bodies that would show the field were not recorded.
  */
 export type Level = 'error' | 'warning' | 'note';
 
@@ -59,7 +59,7 @@ export interface ReportOptions extends LookupOptions {
 /**
  * Makes the report on the calls for a day.
  *
- * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date, or a host is not a host
+ * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date, or an element of `hosts` is not a host
  */
 export function reportOf(calls: readonly RecordedCall[], options: ReportOptions): Report {
   const at = dayFrom(options.at);
@@ -142,8 +142,8 @@ function fieldFindings(call: RecordedCall, at: string, change: ChangeOfOperation
 }
 
 /**
- * Fields of a request are the client's own choice. The provider decides the fields of an answer, and it is unknown
- * whether the client reads them.
+ * Returns the level of a field's finding. Fields of a request are the client's own choice. The provider decides the
+ * fields of an answer, and it is unknown whether the client reads them.
  */
 function levelOf(field: FieldRule, isInForce: boolean): Level {
   if (field.in !== 'request') return 'note';
@@ -157,7 +157,8 @@ function daysBetween(from: string, to: string): number {
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the findings that count as failures: calls and fields that the client sends and, with `strict`, also notes.
+ * Returns the findings that count as failures: those about calls and fields that the client sends and, with `strict`,
+ * also notes.
  */
 export function failuresOf(report: Report, { strict = false } = {}): readonly Finding[] {
   return report.findings.filter(({ level }) => strict || level !== 'note');

@@ -17,7 +17,7 @@ import { AccountForm } from './accounts.ts';
 import type { Collection, Filter, ItemStore } from './item-store.ts';
 
 export interface DirectoryAccount extends AccountIdentity {
-  /** The day of this account's calls, unless their headers contain another. */
+  /** The day of this account's calls, unless their headers contain another day. */
   readonly pin?: string;
 }
 
@@ -69,7 +69,8 @@ export function ensureAccounts(store: ItemStore, call: RoutedCall): Answer {
 }
 
 /**
- * Returns the account that a form names. If the form has no id and the caller can see only one account, it is that one.
+ * Returns the account that a form names. If the form has no id and the caller can see only one account, returns that
+ * account.
  */
 export function accountOfForm(store: ItemStore, call: RoutedCall, id?: string): DirectoryAccount {
   if (id === undefined) {

@@ -5,7 +5,7 @@ import { accounts, type DirectoryAccount } from './account-list.ts';
 import type { ItemStore } from './item-store.ts';
 import { zoneIdentity, zoneIds } from './zones.ts';
 
-/** What the edge reads for every call whose path names a zone or an account. */
+/** The identities that the edge reads for every call whose path names a zone or an account. */
 export interface Identities {
   readonly zone?: ZoneIdentity;
   readonly account?: DirectoryAccount;

@@ -16,7 +16,7 @@ interface DataProblem {
 
 export interface DataKind {
   readonly form: v.GenericSchema<unknown, Data>;
-  /** Returns a contradiction between fields that are valid on their own. */
+  /** Returns the contradiction between fields that are valid on their own; undefined if there is none. */
   readonly problem?: (data: Data) => DataProblem | undefined;
   /** Writes the fields as text, as they are written in zone files. */
   readonly content: (data: Data) => string;
@@ -42,7 +42,10 @@ const target = v.pipe(
   v.transform((text) => (text === '.' ? text : hostName(text)!)),
 );
 
-/** Checks the length of a digest, which the field `by` determines. If its number is unknown, any length is valid. */
+/**
+ * Checks the length of a digest, which depends on the number in the field `by`. If this number is unknown, any length
+ * is valid.
+ */
 function digestLengthProblem(field: string, by: string, digits: Readonly<Record<number, number>>) {
   return (data: Data): DataProblem | undefined => {
     const wanted = digits[Number(data[by])];

@@ -24,7 +24,7 @@ const TYPES_WITH_OWN_PRIORITY = ['MX', 'URI'];
 export const NULL_HOST = '.';
 
 const PROXIABLE = ['A', 'AAAA', 'CNAME'];
-/** The time to live that means automatic; the other limits are those of the SDK's documentation. */
+/** The time to live that means "automatic". The other limits are those of the SDK's documentation. */
 const TTL_AUTOMATIC = 1;
 const ttl = v.pipe(
   v.number(),

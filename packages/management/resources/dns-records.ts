@@ -131,8 +131,8 @@ function records(store: ItemStore): Collection<DnsRecord> {
 }
 
 /**
- * Refuses a record that conflicts with another. It finds the other by name, type and content, for which there is an
- * index.
+ * Refuses a record that conflicts with another record. The other record is found by name, type and content, for which
+ * there is an index.
  */
 function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId = ''): void {
   const { name, type, content, priority } = written;
@@ -172,7 +172,7 @@ function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId = '')
     );
 }
 
-/** For each record type, the types that the same name cannot have. */
+/** Maps each record type to the types that the same name cannot have. */
 const EXCLUDED_BY: ReadonlyMap<string, readonly string[]> = new Map([
   ['A', ['CNAME']],
   ['AAAA', ['CNAME']],

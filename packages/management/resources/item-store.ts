@@ -42,7 +42,7 @@ export interface Selection {
   readonly filters?: readonly Filter[];
   /** Whether all filters must match, or at least one. @default 'all' */
   readonly match?: 'all' | 'any';
-  /** Filters that must match in addition, whatever `match` says. */
+  /** Filters that must match in addition, with either value of `match`. */
   readonly always?: readonly Filter[];
   /** The field to order by; absent means the order of insertion. */
   readonly order?: string | FieldOfOther | undefined;

@@ -9,7 +9,7 @@ import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
 import type { Collection, Filter, Item, ItemStore } from './item-store.ts';
 
-/** The name in `admitted` of calls for which `notification_email` still exists. */
+/** The name in `admitted` that marks calls for which `notification_email` still exists. */
 export const NOTIFICATION_EMAIL = 'field notification_email';
 
 const NO_ADDRESS = '';
@@ -48,7 +48,7 @@ const PoolForm = v.object({
   notification_email: v.optional(addresses),
 });
 
-/** A patch of all pools can only remove the addresses. */
+/** The body of a patch of all pools, which can only remove the addresses. */
 const AllPatch = v.object({ notification_email: v.literal(NO_ADDRESS) });
 
 interface Pool extends Item, v.InferOutput<typeof PoolForm> {

@@ -16,7 +16,7 @@ interface Stored {
   readonly modified_on: string;
 }
 
-/** Returns the name in `admitted` of calls for which a retired setting still exists. */
+/** Returns the name in `admitted` that marks calls for which a retired setting still exists. */
 export function settingFeature(id: string): string {
   return `setting ${id}`;
 }

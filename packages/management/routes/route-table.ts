@@ -31,7 +31,10 @@ export class RouteTable<T> {
     return allow.length > 0 ? { kind: 'wrong method', allow } : { kind: 'unknown' };
   }
 
-  /** Returns undefined also if the method is not in `METHODS`, because requests may have any method. */
+  /**
+   * Finds the best route. Returns undefined also if the method is not in `METHODS`, because requests may have any
+   * method.
+   */
   #find(method: Method, segments: readonly string[]) {
     return mostExact(this.#rows.get(method) ?? [], ({ shape }) => shape, segments);
   }

@@ -24,9 +24,9 @@ import { operationOf, RouteTable } from './route-table.ts';
 export type Owner = 'zone' | 'account' | 'directory';
 
 /**
- * The step that the edge performs after a success. `show accounts` lets the object of each account show it; `write
- * account` passes the body of a creation to the new object; `update account` sends the changes to the directory; `erase
- * zone` deletes a zone's data.
+ * The step that the edge performs after a success. `show accounts` replaces each account by the answer of its own
+ * object; `write account` passes the body of a creation to the new object; `update account` sends the changes to the
+ * directory; `erase zone` deletes a zone's data.
  */
 export type NextStep = 'show accounts' | 'write account' | 'update account' | 'erase zone';
 

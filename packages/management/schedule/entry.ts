@@ -17,7 +17,10 @@ export const KINDS = [
   'transport',
 ] as const;
 
-/** The kind of change. `removed` means that nothing replaces the operation, `replaced` that something does. */
+/**
+ * The kind of change. `removed` means that nothing replaces the operation, `replaced` that a replacement
+ * exists.
+ */
 export type ChangeKind = (typeof KINDS)[number];
 
 export const OPERATION_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -38,9 +41,9 @@ export interface FieldRule {
    * The path to the field: names separated by dots. `items[].id` reads each item of a list. If the body is a list, each of its items is read.
    */
   readonly path: string;
-  /** Only a field with this value counts. */
+  /** If present, only a field with this value counts. */
   readonly equals?: string;
-  /** Only an object whose field `path` has this value counts. */
+  /** If present, only an object whose field `path` has this value counts. */
   readonly when?: { readonly path: string; readonly equals: string };
 }
 

@@ -15,9 +15,10 @@ export interface HeaderOptions {
 }
 
 /**
- * Returns the headers for an answer to an operation; none if the schedule does not mention it.
+ * Returns the headers for an answer to an operation; none if the schedule does not mention the operation.
  *
- * `Deprecation` is the day of the announcement, or the day of the end if that is unknown, so `Sunset` is never earlier.
+ * `Deprecation` is the day of the announcement, or the day of the end if the announcement is unknown, so `Sunset` is
+ * never earlier.
  */
 export function deprecationHeaders(
   found: Lookup,
@@ -46,10 +47,10 @@ export function deprecationHeaders(
 }
 
 /**
- * Returns the path of the operation that replaces this one, with its parameters filled in.
+ * Returns the path of the operation that replaces the called one, with its parameters filled in.
  *
- * If there are several, the path that shares the most parameters wins, then the one that shares the most words, then
- * the one with the same method: an item leads to an item, a list to a list.
+ * If there are several, the path that shares the most parameters is chosen, then the path that shares the most words,
+ * then the one with the same method: an item leads to an item, a list to a list.
  */
 export function successorPath({
   replacement,

@@ -53,11 +53,7 @@ export interface EndOfOperation {
   readonly replacement?: Replacement;
 }
 
-/**
- * Returns the day in UTC.
- *
- * @throws StorageError `INVALID_ARGUMENT` if it is not a date
- */
+/** Returns the day in UTC. @throws StorageError `INVALID_ARGUMENT` if `at` is not a date */
 export function dayFrom(at: DateLike): string {
   const ms = typeof at === 'number' ? at : at instanceof Date ? at.getTime() : undefined;
   const isMoment = ms !== undefined && Math.abs(ms) <= MOMENT_MS_MAX;

@@ -7,7 +7,7 @@ export class MovableClock {
   #offsetMs = 0;
   #isMoved = false;
 
-  /** Starts at the beginning of the day `at`, `YYYY-MM-DD`. Without it, the clock shows its source's time. */
+  /** Starts at the beginning of the day `at`, `YYYY-MM-DD`. Without `at`, the clock shows its source's time. */
   constructor(at?: string, source: { now(): number } = Date) {
     this.#source = source;
     if (at !== undefined) this.moveTo(at);

@@ -52,7 +52,7 @@ export interface PathMatch {
   readonly exactness: number;
 }
 
-/** Matches a path with a shape; both must be in the one form. */
+/** Matches a path with a shape. Both must have the form that `normalPath` returns. */
 export function matchPath(shape: string, path: string): PathMatch | undefined {
   return matchSegments(segmentsOf(shape), segmentsOf(path));
 }
