@@ -280,8 +280,8 @@ export interface HistoryOptions {
 
 /**
  * The kinds of authors of commits, by their number in the log. `storage`: a call of a handle. `call`, `fetch`,
- * `socket`, `alarm`, `constructor`: code of the object, by the way in which it was entered. Other kinds: an operation of
- * that name.
+ * `socket`, `alarm`, `constructor`: code of the object, by the way in which it was entered. Other kinds: an operation
+ * of that name.
  */
 export const COMMIT_KINDS = [
   'storage',

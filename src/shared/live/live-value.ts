@@ -148,7 +148,7 @@ export class LiveValue<T> implements Live<T> {
       failed: unlessStopped((error) => this.#failed(error)),
       ended: unlessStopped((error) => {
         this.#end = { error };
-        this.#notifyFailure(error); // An unhandled error is dropped here, because the code that ended the read knows the reason.
+        this.#notifyFailure(error); // An unhandled error is dropped here; the code that ended the read knows it.
       }),
     });
     if (isStopped) stopSource();

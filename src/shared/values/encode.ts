@@ -467,7 +467,7 @@ function isArrayIndex(key: string): boolean {
   return Number.isInteger(number) && number < 2 ** 32 - 1 && String(number) === key;
 }
 
-/** Returns true for an array. @throws DataCloneError for a revoked proxy, which cannot be used in any other way either */
+/** Returns true for an array. @throws DataCloneError for a revoked proxy, which cannot be used otherwise either */
 export function isArray(value: object): value is unknown[] {
   try {
     return Array.isArray(value);

@@ -1,7 +1,7 @@
 // Loads the files of a waiting candidate's host before its turn comes: loading them at that time would delay every call.
 //
-// SQLite takes memory, so only the next candidate in line loads it. Other candidates check again when a leader is heard,
-// or when the candidate ahead has ended.
+// SQLite takes memory, so only the next candidate in line loads it. Other candidates check again when a leader is
+// heard, or when the candidate ahead has ended.
 //
 // Invariant: a candidate loads its files once. No assertion keeps this: a load that failed is repeated when its turn
 // comes.
