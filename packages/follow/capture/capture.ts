@@ -253,7 +253,8 @@ export class Capture implements ChangeSource {
       this.#schemaNow().objects.length === 0 &&
       Array.from(this.#storage.kv.list({ limit: 1 })).length === 0;
     if (isEmpty) return;
-    // Without a note of number 1, a position before all notes is unknown, and its follower gets a snapshot: no notes name the keys.
+    // No notes name the existing rows and keys. The first note is number 2, so a position before all notes is unknown, and
+    // a follower at that position gets a snapshot.
     this.#sql.rows('INSERT INTO _follow_note (id, t) VALUES (?, ?)', 2, NOTE_KIND.schema);
   }
 

@@ -79,15 +79,9 @@ export interface ServedEnvironment extends DeadlineEnvironment {
 const CUT_BYTES_MAX = 8 * 2 ** 20;
 /** The messages per second of all connections together (our choice: an object can read that many, and still answer calls). */
 const MESSAGES_PER_SECOND_OF_ALL = 5000;
-/**
- * If an event sends this many bytes, the sent messages are counted at once, so that they exceed the bounds by no more
- * than this (our choice).
- */
+/** Sent messages are counted as soon as they have this many bytes, to exceed the bounds by no more (our choice). */
 const COUNTED_AT_ONCE_BYTES = 2 ** 20;
-/**
- * The approximate size of a message besides its changes and outcomes, including its frame and the bookkeeping of its
- * socket.
- */
+/** The approximate size of a message's other fields and frame, and of the bookkeeping of its socket. */
 const MESSAGE_BYTES = 256;
 
 type Effect<Kind> = Extract<FollowServerEffect, { kind: Kind }>;
@@ -190,9 +184,7 @@ export class ServedObject {
     return response;
   }
 
-  /**
-   * Ends the connections of an identity, and refuses the identity from now on. Resolves when the refusal is durable.
-   */
+  /** Ends the connections of an identity, and refuses the identity. Resolves when the refusal is durable. */
   endFollowers(given: unknown): Promise<void> {
     const identity = checkIdentity('ctx.endFollowers()', given);
     this.#identities.end(identity);
@@ -506,10 +498,7 @@ export class ServedObject {
     if (this.#sentBytes >= COUNTED_AT_ONCE_BYTES) this.#countSent();
   }
 
-  /**
-   * Reports the sent messages to the protocol. An update of many followers is reported in one event, because each event
-   * has a cost for each connection.
-   */
+  /** Reports the sent messages to the protocol, in one event, because each event has a cost for each connection. */
   #countSent(): void {
     const messages = this.#sentMessages.splice(0);
     this.#sentBytes = 0;
@@ -561,9 +550,7 @@ export class ServedObject {
     this.#step({ kind: 'ended', client, outcome, bytes });
   }
 
-  /**
-   * Tells the protocol that the call in its first turn continues in later turns. Must be called before any other event.
-   */
+  /** Tells the protocol that the call in its first turn continues in later turns. Must precede any other event. */
   #pauseCall(): void {
     const client = this.#clientInFirstTurn;
     if (client === null) return;

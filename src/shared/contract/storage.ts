@@ -428,20 +428,21 @@ export interface PastReading {
    */
   history(options?: HistoryOptions): Promise<StorageCommit[]>;
   /**
-   * Opens an earlier moment for reading. Its cost is that of the changes since, and it keeps the pages that
-   * differ in memory: 64 MiB for all moments of an object. An object has four open at once; another one closes
-   * the least recently used, whose handle opens it again when it is used.
+   * Opens an earlier moment for reading. The cost is that of the changes since then. The moment keeps the pages that
+   * differ in memory: 64 MiB for all moments of an object. An object has four open moments at once; opening another
+   * moment closes the least recently used one, whose handle opens it again when it is used.
    *
-   * @throws StorageError `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE` for a moment in the future or whose history
-   *   is gone; `MEMORY_FULL` if too much has changed since; `CORRUPT`
+   * @throws StorageError `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE` for a moment in the future or whose history is
+   *   gone; `MEMORY_FULL` if too much has changed since; `CORRUPT`
    */
   at(moment: string | Date): Promise<StorageMoment>;
   /**
-   * The differences between two states, each a moment of the object, as a bookmark or a time, or a branch of it as that
-   * is when the walk begins; without the second, between the first and now. Its cost is that of the differences, and of
-   * the changes since the first moment ([branches](branches.md)).
+   * Returns the differences between two states. Each state is a moment of the object, as a bookmark or a time, or a
+   * branch of the object, in its state when the walk begins. Without the second state, returns the differences between
+   * the first state and now. The cost is that of the differences, and of the changes since the first moment
+   * ([branches](branches.md)).
    *
-   * A walk over it throws the errors of `at`, and `BRANCH_ENDED`.
+   * A walk over the differences throws the errors of `at`, and `BRANCH_ENDED`.
    *
    * @throws StorageError `INVALID_ARGUMENT`, also for another object's branch; `TRANSACTION_NESTING` while the branch's
    *   handle has a transaction open
@@ -505,9 +506,9 @@ export interface StorageHandle
    */
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T>;
   /**
-   * The database as a plain SQLite file, as it is committed at this moment: tables, keys (`_cf_KV`)
-   * and the alarm (`_cf_METADATA`, key 1, in nanoseconds). It needs no `-wal` beside it, and
-   * workerd opens it. Pages of 4,096 bytes; an object that was never written gives one.
+   * Returns the database as a plain SQLite file, in its committed state at this moment: tables, keys (`_cf_KV`) and the
+   * alarm (`_cf_METADATA`, key 1, in nanoseconds). The file needs no `-wal` beside it, and workerd opens it. Its pages
+   * have 4,096 bytes. An object that was never written gives a file of one page.
    */
   exportDatabase(): Promise<Uint8Array<ArrayBuffer>>;
   /**
@@ -533,36 +534,39 @@ export interface StorageHandle
    */
   transactionSync(callback: () => unknown): never;
   /**
-   * Takes the object back to a bookmark, or to a time within the last 30 days: keys, tables and alarm.
-   * Resolves once that is done, to the bookmark of the moment before: restoring that one undoes it.
+   * Restores the object to a bookmark, or to a time within the last 30 days: keys, tables and alarm. Resolves once the
+   * restore is done, to the bookmark of the moment before: restoring this bookmark undoes the restore.
    *
-   * It is `onNextSessionRestoreBookmark` and a restart of the object in one event: it is done also when this tab
-   * is closed meanwhile, and of several at once each undoes the one before it. Calls that have begun, also of
-   * other tabs, reject with OBJECT_RESET, which is `retryable`; waiting calls run on the restored object.
+   * The restore is `onNextSessionRestoreBookmark` and a restart of the object in one event. It is made even if this tab
+   * is closed meanwhile, and each of several concurrent restores undoes the one before it. Calls that have begun, also
+   * those of other tabs, reject with OBJECT_RESET, which is `retryable`; waiting calls run on the restored object.
    *
-   * @throws StorageError `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE` for a moment in the future or whose
-   *   history is gone; `TRANSACTION_NESTING` inside this handle's transaction; `DISK_FULL`
+   * @throws StorageError `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE` for a moment in the future or whose history is
+   *   gone; `TRANSACTION_NESTING` inside this handle's transaction; `DISK_FULL`
    */
   restore(moment: string | Date): Promise<string>;
   /**
-   * Takes back the one commit that the bookmark names, and keeps all later ones, as a commit of its own. Resolves to
-   * its bookmark: reverting that one makes the changes again. Triggers do not run ([branches](branches.md)). Of several
-   * commits, at most 1,000, the newest is taken back first, and all are in one commit, or none.
+   * Reverts the commit that the bookmark names, and keeps all later commits. The revert is a commit of its own.
+   * Resolves to the bookmark of this commit: reverting it makes the changes again. Triggers do not run
+   * ([branches](branches.md)). Several commits, at most 1,000, are reverted in one commit or not at all, the newest
+   * first.
    *
-   * If nothing is left to take back, it makes no commit and resolves to null.
+   * If there is nothing to revert, makes no commit and resolves to null.
    *
    * @throws StorageError `CONFLICT` if later commits have changed the same keys, rows or definitions, which
-   *   `error.conflicts` lists; `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE`; `TRANSACTION_NESTING` inside this
-   *   handle's transaction; `MEMORY_FULL` for a commit of more than 64 MiB; `DISK_FULL`; `INVALID_ARGUMENT`
+   *   `error.conflicts` lists; `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE`; `TRANSACTION_NESTING` inside this handle's
+   *   transaction; `MEMORY_FULL` for a commit of more than 64 MiB; `DISK_FULL`; `INVALID_ARGUMENT`
    */
   revert(bookmarks: string | readonly string[]): Promise<string | null>;
   /**
-   * Makes changes on the object as it is now, as one commit: those between two moments again, or all that a branch of
-   * the object has changed since it began (`branch.diff()`). Resolves to the bookmark of the commit, or to null,
-   * without a commit, if there was nothing to change. The branch goes on, and its beginning stays.
+   * Makes changes to the present object, as one commit: either repeats the changes between two moments, or makes all
+   * changes that a branch of the object has made since it began (`branch.diff()`). Resolves to the bookmark of the
+   * commit, or to null, without a commit, if there was nothing to change. The branch stays open, and its beginning does
+   * not change.
    *
-   * @throws StorageError as `revert`; of a branch also `BRANCH_ENDED`, `INVALID_ARGUMENT` if it is not a branch of this
-   *   object, and `OBJECT_RESET`, which is `retryable`, if one of both restarted before the changes were made
+   * @throws StorageError as `revert`; for a branch also `BRANCH_ENDED`, `INVALID_ARGUMENT` if it is not a branch of
+   *   this object, and `OBJECT_RESET`, which is `retryable`, if the object or the branch restarted before the changes
+   *   were made
    */
   merge(changes: MergedMoments | StorageBranch, options?: MergeOptions): Promise<string | null>;
   /**

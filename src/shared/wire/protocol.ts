@@ -108,10 +108,7 @@ export type ReferenceNumber = number;
 export type ObjectRequest = ObjectOperation & {
   /** The incarnation in the stub's first answer. Present for a stub that breaks when this incarnation is reset. */
   readonly incarnation?: number;
-  /**
-   * The last reset of which the page had heard when it sent the call; 0 if there was none. Absent for code in the
-   * worker.
-   */
+  /** The last reset of which the page had heard when it sent the call; 0 for none. Absent for code in the worker. */
   readonly heard?: number;
   /** Present if the call can be cancelled. */
   readonly flag?: CallFlag;
@@ -141,10 +138,7 @@ export type ObjectOutcome = Outcome<Payload> & {
   readonly followed?: number;
   /** True if the instance that the stub has reached was reset. The error is the reason. */
   readonly isBroken?: boolean;
-  /**
-   * The number of the reset that ended the call. Calls that the page sent before this reset, by their `heard`, end with
-   * it, too.
-   */
+  /** The number of the reset that ended the call. Calls that the page sent earlier, by their `heard`, end with it, too. */
   readonly reset?: number;
   /** True if the error is the caller's own, and not an error of the object. */
   readonly isOwn?: boolean;
@@ -231,10 +225,7 @@ export interface ObjectsPeer {
 
 /** The worker's side of one page's connection. */
 export interface ObjectsConnection extends ObjectsPeer, ReferencePeer {
-  /**
-   * Called when the page is gone: releases everything that the page held. With `isGivenUp`, calls that have not begun
-   * are not made.
-   */
+  /** Called when the page is gone: releases all that it held. With `isGivenUp`, calls that have not begun are not made. */
   end(reason: unknown, isGivenUp?: boolean): void;
 }
 

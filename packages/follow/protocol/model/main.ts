@@ -1,5 +1,5 @@
 // Runs the model and prints two tables: its walks, and for each defect the walk that finds it. With `--largest`, it runs
-// only the walks of hours, and prints their progress.
+// only the walks that take hours, and prints their progress.
 //
 // Invariant: the exit code is 1 if a promise is broken, or a defect is not found.
 

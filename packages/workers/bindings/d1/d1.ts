@@ -44,8 +44,8 @@ function sortedMigrations(migrations: Readonly<Record<string, string>>): D1Migra
 }
 
 /**
- * Returns the name of a migration's file. drizzle-kit names all of them `migration.sql`, so there the folder is part of
- * it.
+ * Returns the name of a migration's file. drizzle-kit gives all files the name `migration.sql`, so the name of such a
+ * file includes its folder.
  */
 function migrationName(path: string): string {
   if (!/^\.{0,2}\//.test(path)) return path;
