@@ -69,11 +69,11 @@ export const UNACKNOWLEDGED_BYTES_MAX = 2 ** 20;
  */
 export const WAITING_BYTES_MAX = 2 * CALL_BYTES_IN_FLIGHT_MAX + CALLS_IN_FLIGHT_MAX * 4096;
 /**
- * If all waiting calls have more bytes than this, the client with the most waiting bytes loses its calls, which its
- * follower sends again.
+ * If all waiting calls together have more bytes than this, the client with the most waiting bytes loses its calls,
+ * which its follower sends again.
  */
 export const ALL_WAITING_BYTES_MAX = 16 * 2 ** 20;
-/** If all connections have more unread bytes than this, the connection with the most unread bytes is closed. */
+/** If all connections together have more unread bytes than this, the connection with the most unread bytes is closed. */
 export const ALL_UNREAD_BYTES_MAX = 32 * 2 ** 20;
 /** The approximate size of the outcome of a call that neither returned nor threw. */
 const FAILURE_BYTES = 64;

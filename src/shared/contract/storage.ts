@@ -89,11 +89,11 @@ export interface Transaction extends KeyValueOperations {
 export interface Recovery {
   /** Returns a bookmark of the current state. Bookmarks compare as strings in order of time. */
   getCurrentBookmark(): Promise<string>;
-  /** Returns a bookmark of about that time, within the last 30 days. */
+  /** Returns the bookmark of a moment close to that time, within the last 30 days. */
   getBookmarkForTime(timestamp: number | Date): Promise<string>;
   /**
-   * Restores everything to the bookmark when the object next starts. Resolves to the bookmark of
-   * the moment just before the recovery: restoring that one undoes it.
+   * Restores everything to the bookmark when the object next starts. Resolves to the bookmark of the moment just before
+   * the recovery: restoring this bookmark undoes the recovery.
    */
   onNextSessionRestoreBookmark(bookmark: string): Promise<string>;
 }
@@ -213,13 +213,13 @@ export interface RemoteSqlStorage {
   /** Runs the text at once, as in the worker. An error of the text rejects `ready` and every pull. */
   exec<T extends object = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
   /**
-   * Runs one statement once for each row of bindings, as one transaction: all or nothing, whatever the rows come
-   * from. Rows that the statement returns are dropped. The rows are taken in slices of a few milliseconds, so that
-   * the page stays responsive; the object is used only once all are taken, and then without a pause. Joins an
-   * open `transaction`. At most 128 MiB a call, and 30 s in SQLite.
+   * Runs one statement once for each row of bindings, as one transaction: all or nothing, even if the source of the
+   * rows fails. Rows that the statement returns are dropped. The rows are read in slices of a few milliseconds, so that
+   * the page stays responsive. The object is used only once all rows are read, and then without a pause. Joins an open
+   * `transaction`. A call takes at most 128 MiB, and 30 s in SQLite.
    *
-   * A call of more than one slice is sent later than other calls of its turn: await it, and leave its rows as they
-   * are until then.
+   * A call of more than one slice is sent later than other calls of its turn. Await such a call, and do not change its
+   * rows until then.
    *
    * @throws StorageError INVALID_ARGUMENT and the errors of `exec`, with the number of the row, counted from 0;
    *   MESSAGE_TOO_LARGE; errors of the source of the rows
@@ -336,8 +336,10 @@ export interface ForkOptions {
   /** The name of the branch, which a kept branch must have. */
   name?: string;
   /**
-   * Keeps the branch until it is deleted by its name, so that it outlives its handle, the page and the worker.
-   * Otherwise it ends with its handle or with the worker that holds it. An object keeps at most 64. @default false
+   * Keeps the branch until it is deleted by its name, so that the branch outlives its handle, the page and the worker.
+   * Otherwise the branch ends with its handle or with the worker that holds it. An object may have 64 kept branches.
+   *
+   * @default false
    */
   keep?: boolean;
 }
@@ -353,9 +355,10 @@ export interface BranchSummary {
 /** The methods for branches of an object. Each is a writable object of its own that began as a moment of this one. */
 export interface Branching {
   /**
-   * Forks the object. Nothing is copied: the branch takes space only for what it changes. Its handle is like any other;
-   * its bookmarks and its history are its own and begin with the fork. Its alarms are stored but not run. The object
-   * keeps the history that the branch needs, and ends its branches when it is deleted.
+   * Forks the object. Nothing is copied: the branch takes space only for its own changes. The handle of a branch is
+   * like any other handle; its bookmarks and its history are its own and begin with the fork. The branch's alarms are
+   * stored but do not run. The object keeps the history that the branch needs, and ends its branches when it is
+   * deleted.
    *
    * @throws StorageError `BOOKMARK_INVALID`, `BOOKMARK_UNAVAILABLE`, `INVALID_ARGUMENT`, `DISK_FULL`
    */
@@ -367,12 +370,13 @@ export interface Branching {
   /** Deletes a kept branch and its own branches. Resolves to false if no kept branch has this name. */
   deleteBranch(name: string): Promise<boolean>;
   /**
-   * Replaces the object's data by the branch's as one commit, if the object has not changed since the branch began.
-   * Calls under way reject with OBJECT_RESET, which is `retryable`. Resolves to the bookmark that undoes it. The branch
-   * stays open.
+   * Replaces the object's data by the branch's data as one commit, if the object has not changed since the branch
+   * began. Calls under way reject with OBJECT_RESET, which is `retryable`. Resolves to the bookmark that undoes the
+   * replacement. The branch stays open.
    *
-   * @throws StorageError `CONFLICT` if the object has changed: nothing is changed; `INVALID_ARGUMENT` if it is not a
-   *   branch of this object; `TRANSACTION_NESTING` inside this handle's transaction; `BRANCH_ENDED`, `DISK_FULL`
+   * @throws StorageError `CONFLICT` if the object has changed: nothing is changed then; `INVALID_ARGUMENT` if `branch`
+   *   is not a branch of this object; `TRANSACTION_NESTING` inside this handle's transaction; `BRANCH_ENDED`,
+   *   `DISK_FULL`
    */
   promote(branch: StorageBranch): Promise<string>;
 }
@@ -396,11 +400,11 @@ export interface StorageBranch extends StorageHandle {
 }
 
 /**
- * An earlier moment of an object, which can be read while the object goes on and never changes. Close it when it is no
- * longer needed; it also ends with its handle.
+ * An earlier moment of an object, which can be read while the object changes. The moment itself never changes. Close it
+ * when it is no longer needed; it also ends with its handle.
  *
- * @throws StorageError `READ_ONLY` for a statement that writes; `BOOKMARK_UNAVAILABLE` if it had to be opened
- *   again (after a reset, or because it made room for others) and its history was given up meanwhile;
+ * @throws StorageError `READ_ONLY` for a statement that writes; `BOOKMARK_UNAVAILABLE` if the moment had to be opened
+ *   again (after a reset, or because it was closed for other moments) and its history was deleted meanwhile;
  *   `MOMENT_CLOSED` after `close`
  */
 export interface StorageMoment extends Pick<KeyValueOperations, 'get' | 'list' | 'getAlarm'> {
@@ -491,18 +495,17 @@ export interface StorageHandle
    */
   batch(statements: Iterable<BatchStatement>): Promise<BatchResult[]>;
   /**
-   * Runs the closure, on this page, as one transaction. Calls on this same handle join it until it
-   * ends; calls of other handles and other tabs wait. At most 30 s.
+   * Runs the closure, on this page, as one transaction. Calls on this handle join the transaction until it ends; calls
+   * of other handles and other tabs wait. A transaction may last 30 s.
    *
-   * A write that joins, through `txn` or through the handle, resolves when the transaction has
-   * taken it, so that the closure can await it. It is on disk when the promise of `transaction`
-   * resolves, and undone when that rejects or after `txn.rollback()`. `sync()` inside the closure
-   * waits for earlier writes only.
+   * A write that joins the transaction, through `txn` or through the handle, resolves when the transaction has accepted
+   * it, so that the closure can await the write. The write is on disk when the promise of `transaction` resolves, and
+   * is undone when this promise rejects or after `txn.rollback()`. `sync()` inside the closure waits only for earlier
+   * writes.
    *
-   * A handle has one at a time: a second call waits for the first to end. Made inside the closure
-   * it can therefore only fail: with TRANSACTION_NESTING before the closure's first await, and when
-   * the closure waits for it, with TRANSACTION_TIMEOUT after 30 s. Rejects with the closure's own
-   * error.
+   * A handle has one transaction at a time: a second call waits until the first transaction has ended. A second call
+   * inside the closure can therefore only fail: with TRANSACTION_NESTING before the closure's first await, and, if the
+   * closure waits for it, with TRANSACTION_TIMEOUT after 30 s. Rejects with the closure's own error.
    */
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T>;
   /**

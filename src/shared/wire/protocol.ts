@@ -138,7 +138,7 @@ export type ObjectOutcome = Outcome<Payload> & {
   readonly followed?: number;
   /** True if the instance that the stub has reached was reset. The error is the reason. */
   readonly isBroken?: boolean;
-  /** The number of the reset that ended the call. Calls that the page sent earlier, by their `heard`, end with it, too. */
+  /** The number of the reset that ended the call. Calls that the page sent earlier, by their `heard`, end, too. */
   readonly reset?: number;
   /** True if the error is the caller's own, and not an error of the object. */
   readonly isOwn?: boolean;
