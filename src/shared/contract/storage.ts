@@ -213,8 +213,8 @@ export interface RemoteSqlStorage {
   /** Runs the text at once, as in the worker. An error of the text rejects `ready` and every pull. */
   exec<T extends object = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
   /**
-   * Runs one statement once for each row of bindings, as one transaction: all or nothing, even if the source of the
-   * rows fails. Rows that the statement returns are dropped. The rows are read in slices of a few milliseconds, so that
+   * Runs one statement once for each row of bindings, as one transaction: all or nothing, whatever the source of the
+   * rows is. Rows that the statement returns are dropped. The rows are read in slices of a few milliseconds, so that
    * the page stays responsive. The object is used only once all rows are read, and then without a pause. Joins an open
    * `transaction`. A call takes at most 128 MiB, and 30 s in SQLite.
    *

@@ -69,7 +69,7 @@ import type { BranchFacts, CommitFacts, OpenedDiff, OpenedMoment, RowBatch } fro
 export type { MethodOwner } from './operation-row.ts';
 
 export const OPERATIONS = {
-  /** Results in the values, parallel to the keys; null for a key that does not exist. */
+  /** Results in the values, in the order of the keys; null for a key that does not exist. */
   get: operation<(ValueBytes | null)[]>()({
     by: 'storage',
     effect: 'read',

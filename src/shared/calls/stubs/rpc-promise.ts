@@ -1,8 +1,8 @@
 // Makes placeholders for values of the other side that have not arrived yet: members of stubs, and promises of calls. Both
 // can be awaited, and both have members themselves, so that `stub.room('a').topic()` needs one `await`.
 //
-// Invariant: the same members can be reached as in workerd: those of stubs, and own properties of functions and plain
-// objects; no index, and no member of an array, a string or another value.
+// Invariant: the same members can be reached as in workerd: members of stubs, and own properties of functions and plain
+// objects. Indices cannot be reached, nor members of an array, a string or another value.
 
 import { storageError } from '../../contract/errors.ts';
 import { currentFrame, reactInFrame } from '../io/async-frame.ts';
