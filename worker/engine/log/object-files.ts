@@ -38,7 +38,7 @@ export type { LogEnvironment } from './commit-log.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Minimum size of a segment. A small history has small segments, because only whole segments are discarded. */
+/** The smallest segments, of a small history: only whole segments are discarded. */
 const SMALL_SEGMENT_BYTES = 1 << 20;
 const SEGMENTS_KEPT = 8;
 
@@ -150,10 +150,7 @@ export class ObjectFiles {
     this.#pages.annotation = annotation?.bytes ?? null;
   }
 
-  /**
-   * The state that a branch began with; null if this is not a branch. The state ends when the object from which the
-   * branch began closes its files.
-   */
+  /** The state that a branch began with; null if this is not a branch. It ends when its origin closes its files. */
   get beginning(): PastState | null {
     return this.#main.branch?.base ?? null;
   }
@@ -267,9 +264,9 @@ export class ObjectFiles {
   }
 
   /**
-   * True if the opening showed a restore that is not committed yet, or a restore that is committed but not in the main
-   * file yet, while nothing else was committed. `commitRestore`, `flush`, `checkpoint` and `close` finish the restore.
-   * After another commit, the pages of the restore wait for the next checkpoint like those of any commit.
+   * True if the opening showed a restore that is not committed yet, or that is not in the main file yet while nothing
+   * was committed after it. `commitRestore`, `flush`, `checkpoint` and `close` finish it. After another commit, its
+   * pages wait for the next checkpoint like those of any commit.
    */
   get owesRestore(): boolean {
     return this.#restore.isUnfinished;
@@ -288,24 +285,24 @@ export class ObjectFiles {
 
   /**
    * Commits the restore that the opening showed, without a flush. Every other commit, and every call that returns a
-   * bookmark, commits the restore first. Does nothing if no restore is shown.
+   * bookmark, does this first. Does nothing if there is none.
    *
-   * @throws DISK_FULL, IO: the commit can be tried again. CORRUPT: the restore is cancelled, and nothing can be
-   *   committed until the object is opened again, without the restore.
+   * @throws DISK_FULL, IO: it can be tried again. CORRUPT: it is cancelled, and nothing can be committed until the
+   *   object is opened again, without it.
    */
   commitRestore(): void {
     if (this.#closed === undefined) this.#restore.commit();
   }
 
-  /** True when `maintain` has work to do. The work is not urgent. */
+  /** True when `maintain` has work to do. It is not urgent. */
   get needsMaintenance(): boolean {
     if (this.#closed !== undefined) return false;
     return this.#log.needsMaintenance || this.#thinning?.isDue === true;
   }
 
   /**
-   * Opens files before they are needed, and prunes history beyond its limits. If nobody calls `maintain`, the object
-   * works, but its log grows in a single file.
+   * Opens files before they are needed and prunes history beyond its bounds. An object works without
+   * it, but its log then grows in a single file.
    */
   maintain(): Promise<void> {
     return this.#exclusively(async () => {
@@ -410,9 +407,8 @@ export class ObjectFiles {
   }
 
   /**
-   * Opens the state of a bookmark beside the present one, for SQLite to read. The state never changes, whatever is
-   * committed or pruned, until the state or the files are closed, or the state is closed to make room for others
-   * (MOMENT_CLOSED).
+   * Opens the state of a bookmark beside the present one, for SQLite to read. It stays as it is, whatever is
+   * committed or pruned, until it or the files are closed, or it makes room for others (MOMENT_CLOSED).
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, MEMORY_FULL
    */
@@ -423,8 +419,7 @@ export class ObjectFiles {
   }
 
   /**
-   * Opens the state of a bookmark for a branch, which stores the pages of that state in `kept`. The state is not closed
-   * to make room for others.
+   * Opens the state of a bookmark for a branch, which stores its pages in `kept`. It is not closed to make room.
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, DISK_FULL, MEMORY_FULL
    */
@@ -435,8 +430,8 @@ export class ObjectFiles {
   }
 
   /**
-   * Resolves a bookmark, which may name the end of a timeline that still grows, to the bookmark of one commit. The
-   * state of that commit is neither pruned nor thinned until it is released.
+   * Resolves a bookmark, which may name the end of a timeline that still grows, to the bookmark of one commit. Its
+   * state is neither pruned nor thinned until it is released.
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT
    */
@@ -492,10 +487,7 @@ export class ObjectFiles {
     return work;
   }
 
-  /**
-   * Runs a read of the history. If commits are discarded meanwhile, the read fails with OBJECT_RESET instead of
-   * CORRUPT.
-   */
+  /** Runs a read of the history. If commits are discarded meanwhile, it fails with OBJECT_RESET instead of CORRUPT. */
   #readHistory<T>(operation: string, read: () => Promise<T>): Promise<T> {
     return this.#exclusively(async () => {
       if (this.#closed !== undefined) throw storageClosed(operation, 'OBJECT_RESET');

@@ -51,7 +51,7 @@ export class ObjectStorage {
   readonly sql: SqlStorage;
   readonly environment: StorageEnvironment;
   readonly options: StorageOptions;
-  /** Notes the reads and writes of the storage for live reads. */
+  /** Notes reads and writes for live reads. */
   readonly accesses: Accesses;
   readonly past: Past;
   readonly branchPoint: BranchPoint;
@@ -91,7 +91,7 @@ export class ObjectStorage {
       environment.afterRealTime,
     );
     const { database, close } = openDatabase(files, {
-      // The database has already checked the policy of the query, so the write needs no other check.
+      // The database has asked the policy of the query.
       beforeWrite: () => this.#beforeWrite(CONFIRMED, UNRESTRICTED),
       mustHaveAsked: () => this.#authors.mustHaveAsked(this.#transactions),
       tableCreated: () => this.accesses.notes?.tableCreated(),
@@ -191,9 +191,7 @@ export class ObjectStorage {
     });
   }
 
-  /**
-   * Runs the work as a turn of its own: the writes of the work are committed when the work ends, not in a later turn.
-   */
+  /** Runs the work as a turn of its own: its writes are committed when it ends, not in a later turn. */
   turn<T>(work: () => T): T {
     const result = this.#transactions.turn(work);
     if (this.#broken === undefined) this.#transactions.endTurn();
@@ -243,7 +241,7 @@ export class ObjectStorage {
     return this.#alarm.begin();
   }
 
-  /** Ends the run of the alarm's handler. After success the alarm is deleted, unless a new one was set meanwhile. */
+  /** Ends the run. After success the alarm is deleted, unless a new one was set meanwhile. */
   endAlarm(outcome: 'succeeded' | 'failed'): void {
     this.#mustBeAlive();
     if (this.#alarm.end(outcome)) this.setAlarm(null);
@@ -255,7 +253,7 @@ export class ObjectStorage {
     return new LiveValue(this.environment.live(read), value);
   }
 
-  /** Runs user SQL and returns a cursor, from which the sessions of pages read rows. */
+  /** Runs user SQL; the sessions of pages pull its rows. */
   exec(query: unknown, bindings: readonly unknown[]): Cursor {
     const database = this.#databaseForQuery();
     return database.exec(query, bindings, this.#authors.policy, this.accesses.notes);
@@ -267,7 +265,7 @@ export class ObjectStorage {
     return database.execEach(query, rows, this.#authors.policy, this.accesses.notes);
   }
 
-  /** Runs writes that succeed or fail together, in the open transaction or in the implicit transaction of this turn. */
+  /** Runs writes that succeed or fail together, in the open transaction or in the turn's. */
   together<T>(writes: () => T): T {
     this.#beforeWrite(CONFIRMED);
     return this.#transactions.group(writes);
@@ -365,9 +363,7 @@ export class ObjectStorage {
     return this.#commits.durability();
   }
 
-  /**
-   * Returns a bookmark of the present state, including the writes of this turn; the reply waits until they are flushed.
-   */
+  /** Returns a bookmark of the present state, including the writes of this turn; the reply waits for their flush. */
   currentBookmark(): string {
     this.#hasBookmark = true;
     this.#authors.policy.reads?.addEverything();
@@ -375,10 +371,7 @@ export class ObjectStorage {
     return this.#files.currentBookmark();
   }
 
-  /**
-   * Requests a restore at the object's next start. Returns the bookmark that undoes the restore. @throws
-   * BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
-   */
+  /** Restores at the next start. Returns the bookmark that undoes it. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
   restoreAtNextStart(bookmark: string): string {
     this.#mustBeWritable();
     this.commitImplicit();
@@ -390,10 +383,7 @@ export class ObjectStorage {
     return undo;
   }
 
-  /**
-   * Cancels the restore that was requested for the next start; returns false if there is none. @throws
-   * TRANSACTION_NESTING, DISK_FULL, IO
-   */
+  /** Cancels the restore of the next start; false if there is none. @throws TRANSACTION_NESTING, DISK_FULL, IO */
   cancelRestore(): boolean {
     this.#transactions.mustBeImplicit('cancelRestore()');
     this.commitImplicit();
@@ -457,7 +447,7 @@ export class ObjectStorage {
     await this.#files.close();
   }
 
-  /** True if nothing was ever committed, and no bookmark of the empty state was returned. */
+  /** True if nothing was ever committed, and no bookmark of that state was given out. */
   get isUnwritten(): boolean {
     return this.#files.committedSequence === 0 && !this.#hasBookmark;
   }
@@ -535,7 +525,7 @@ export class ObjectStorage {
     return { database: this.#database, alarm: this.#alarm.storedMs, setAlarm };
   }
 
-  /** Called before the running code writes. Writes that another author made in this turn are committed first. */
+  /** The running code is about to write. What another author has written in this turn is a commit without it. */
   #ask(policy = this.#authors.policy): void {
     this.#mustBeWritable(policy);
     this.#authors.beforeWrite(this.#transactions);
@@ -567,9 +557,7 @@ export class ObjectStorage {
     }
   }
 
-  /**
-   * Commits the writes of this turn, and makes the reply wait for all commits so far, because the reply names a commit.
-   */
+  /** Commits the writes of this turn, and makes the reply wait for all commits so far, because it will name one. */
   #settle(): void {
     this.commitImplicit();
     try {
@@ -599,9 +587,7 @@ export class ObjectStorage {
     this.#metadata.invalidate();
   }
 
-  /**
-   * Checks that the storage may be written. @throws the reason why the storage has ended, or the refusal of the policy
-   */
+  /** @throws why the storage has ended, or the refusal of the policy */
   #mustBeWritable({ refusal } = this.#authors.policy): void {
     this.#mustBeAlive();
     if (refusal !== null) throw refusal();

@@ -44,12 +44,12 @@ import type { Instances } from './instances.ts';
 import { type ListedFolders, originKeys } from './listed-folders.ts';
 import { promoteBranch } from './replace-database.ts';
 
-/** Maximum number of times that the states of a merge are opened before it rejects. */
+/** How often the states of a merge are opened before it rejects. */
 const TRIES_MAX = 3;
 
 /** The parameters of a new branch. */
 export interface ForkRequest {
-  /** The state with which the branch begins: a bookmark, a time in milliseconds, or null for the present state. */
+  /** A bookmark, a time in milliseconds, or now. */
   readonly at: string | number | null;
   readonly name: string | null;
   readonly isKept: boolean;
@@ -63,7 +63,7 @@ export interface ForkRequest {
 type NotKept = Omit<KeptBranch, 'isLeaving' | 'isStored'> & Pick<ForkRequest, 'prepare'>;
 interface Temporary extends NotKept {
   readonly files: ScratchDirectory;
-  /** The number of sessions that use the branch; null until the first session uses it. */
+  /** How many sessions use it; null: none has yet. */
   holders: number | null;
 }
 
@@ -91,9 +91,7 @@ export class Branches {
     this.#environment = environment;
   }
 
-  /**
-   * Returns the sequence of the oldest moment of an object that a branch in memory needs; infinite if there is none.
-   */
+  /** The sequence of the oldest moment of an object that a branch in memory needs; infinite: there is none. */
   pinnedSequence(key: string): number {
     const branches = [...(this.#temporary.get(key)?.values() ?? [])];
     return Math.min(...branches.map(({ bookmark }) => sequenceIn(bookmark)));
@@ -158,7 +156,7 @@ export class Branches {
     };
   }
 
-  /** True if a branch is not kept and has had no user yet. */
+  /** True of a branch that is not kept and has had no user yet. */
   isUnused(address: ObjectAddress): boolean {
     return this.#find(address)?.holders === null;
   }
@@ -169,10 +167,10 @@ export class Branches {
   }
 
   /**
-   * Opens the files of a branch on its origin, which is opened too. Only one branch of each depth is opened at a time:
-   * an opening holds its origin while it waits for files, and many openings would wait for each other's origins.
+   * Opens the files of a branch on its origin, which is opened too. Of each depth one is opened at a time: an opening
+   * holds its origin while it waits for files, and many would wait for each other's origins.
    *
-   * @throws BRANCH_ENDED, OBJECT_MISSING, and the errors of opening the origin, its moment and the files
+   * @throws BRANCH_ENDED, OBJECT_MISSING, and what opening the origin, its moment and the files throws
    */
   open(address: ObjectAddress, environment: LogEnvironment): Promise<OpenedBranch> {
     const depth = address.branch!.length;
@@ -234,7 +232,7 @@ export class Branches {
     return this.#instances.use(way.origin, useOrigin, () => branchEnded('its origin is deleted'));
   }
 
-  /** Called when a branch has a durable commit: if the branch is kept, a later loss of its files is noticed. */
+  /** A branch has a durable commit: if it is kept, a later loss of its files is noticed. */
   stored(address: ObjectAddress): void {
     const way = wayTo(address);
     const origin = this.#instances.live(addressKey(way.origin));
@@ -242,7 +240,7 @@ export class Branches {
     origin?.storage.branchPoint.kept.markStored(way.id).catch(() => {});
   }
 
-  /** Lists the kept branches of an object. */
+  /** The branches of an object that are kept. */
   list({ storage }: ObjectInstance): KeptBranch[] {
     return staying(storage.branchPoint.kept);
   }
@@ -264,7 +262,7 @@ export class Branches {
     return storage.branchPoint.kept.list.length > 0 || this.#temporary.has(addressKey(address));
   }
 
-  /** Deletes a kept branch; returns false if there is none of this name. @throws DISK_FULL, IO */
+  /** Deletes a branch that is kept; false if there is none of this name. @throws DISK_FULL, IO */
   async delete(origin: ObjectInstance, name: string): Promise<boolean> {
     const { kept } = origin.storage.branchPoint;
     const found = this.list(origin).find((branch) => branch.name === name);
@@ -274,7 +272,7 @@ export class Branches {
     return true;
   }
 
-  /** Makes the state of a branch the state of its origin, durably; see ObjectHost. */
+  /** Makes the state of a branch that of its origin, durably; see ObjectHost. */
   promote(address: ObjectAddress, cancellation?: Cancellation, by?: Annotation): Promise<string> {
     return this.#instances.use(address, async (branch) => {
       const { storage } = branch;
@@ -295,11 +293,7 @@ export class Branches {
     });
   }
 
-  /**
-   * Opens a state of a branch to be compared: the state of a bookmark of the branch, or (null) the present state.
-   *
-   * @throws BRANCH_ENDED, as `at`
-   */
+  /** Opens a state of a branch to be compared: of a bookmark of its own, or of now. @throws BRANCH_ENDED, as `at` */
   openState(address: ObjectAddress, bookmark: string | null): Promise<OpenState> {
     return this.#instances.use(address, (branch) =>
       branch.deliver(() => branch.storage.past.openState(bookmark)),
@@ -307,8 +301,8 @@ export class Branches {
   }
 
   /**
-   * Merges into the origin what the branch has changed since it began, durably; see ObjectHost. No event of the origin
-   * waits while the states are opened.
+   * Makes on the origin of a branch what the branch has changed since it began, durably; see ObjectHost. Nothing of the
+   * origin waits while the states are opened.
    */
   async merge(
     address: ObjectAddress,
@@ -352,7 +346,7 @@ export class Branches {
     }
   }
 
-  /** Called when the object, which has no instance, is about to be removed: ends all of its branches. @throws IO */
+  /** The object is about to be removed, and has no instance: all of its branches end. @throws IO */
   async endAll(address: ObjectAddress): Promise<void> {
     const key = addressKey(address);
     const reason = branchEnded('its origin was deleted');
@@ -365,12 +359,12 @@ export class Branches {
     }
   }
 
-  /** Called when the host is closed and nothing is open: removes the files of branches that are not kept. */
+  /** The host is closed, and nothing is open: removes the files of branches that are not kept. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const temporary = [...this.#temporary.values()].flatMap((branches) => [...branches.values()]);
     this.#temporary.clear();
-    const ended = temporary.map(({ files }) => files.end()); // The next host removes the files that stay.
+    const ended = temporary.map(({ files }) => files.end()); // The next host removes what stays.
     await Promise.allSettled([...ended, ...this.#leaving]);
   }
 
@@ -386,7 +380,7 @@ export class Branches {
         await this.#removeLeft(origin, kept);
       }
     } catch {
-      // The files only take space. A fork of the object, or its deletion, tries again.
+      // Space that is not used: a fork of the object, or its deletion, tries again.
     }
   }
 
@@ -413,7 +407,7 @@ export class Branches {
     return way === null ? undefined : this.#temporary.get(addressKey(way.origin))?.get(way.id);
   }
 
-  /** Returns the branch of an address. @throws BRANCH_ENDED */
+  /** @throws BRANCH_ENDED */
   #mustFind(address: ObjectAddress, { storage }: ObjectInstance): Temporary | KeptBranch {
     const temporary = this.#find(address);
     if (temporary !== undefined) return temporary;
@@ -424,8 +418,7 @@ export class Branches {
     );
   }
 
-  // Resets the instance of a branch whose origin has ended, in a later microtask, because SQLite may be on the stack
-  // now.
+  // The instance is reset in a later microtask: SQLite may be on the stack now.
   #originEnded(address: ObjectAddress): void {
     void this.#instances.reset(addressKey(address), originRestarted());
   }
@@ -501,24 +494,18 @@ export class Branches {
     }
   }
 
-  /**
-   * Removes the remains that an earlier host left of branches of this object: temporary branches, and interrupted
-   * deletions.
-   */
+  /** Removes what an earlier host left of branches of this object: temporary branches, and interrupted deletions. */
   async #sweep(originKey: string, kept: KeptBranches): Promise<void> {
     try {
       const leaving = kept.list.filter(({ isLeaving }) => isLeaving);
       for (const { id } of leaving) await this.#removeKept(originKey, kept, id);
       await this.#removeLeft(originKey, kept);
     } catch {
-      // The files only take space, and the next fork tries again.
+      // Space that is not used: the next fork tries again.
     }
   }
 
-  /**
-   * True if no branch of the object has this folder: then it belongs to a branch, or to the pages of a branch's moment,
-   * of an earlier host.
-   */
+  /** True if no branch of the object has this folder: it, or pages of its moment, are of an earlier host. */
   #isLeft(key: string, originKey: string, id: string, kept: KeptBranches | null): boolean {
     if (this.#temporary.get(originKey)?.has(id)) return false;
     const own = branchKey(originKey, id);
@@ -533,17 +520,14 @@ export class Branches {
   }
 }
 
-/**
- * Returns the object or branch from which a branch was forked, and the id of the branch there. @throws INTERNAL for an
- * object
- */
+/** The object, or branch, that a branch was forked from, and its id there. @throws INTERNAL for an object */
 function wayTo(address: ObjectAddress) {
   const way = branchOrigin(address);
   assert(way !== null, 'an object was used as a branch');
   return way;
 }
 
-/** Returns the branches that are not being deleted. */
+/** The branches that are not being deleted. */
 function staying({ list }: KeptBranches): KeptBranch[] {
   return list.filter(({ isLeaving }) => !isLeaving);
 }
@@ -570,10 +554,7 @@ class OriginMoment implements BranchBase {
   }
 }
 
-/**
- * Waits for a change of the list of branches. A change that failed may be stored nevertheless, so the object is reset,
- * and its next instance reads the list.
- */
+/** A change of the list that failed is perhaps stored: the object is reset, and its next instance knows. */
 async function resetIfListWriteFails(origin: ObjectInstance, change: Promise<void>): Promise<void> {
   try {
     await change;
@@ -584,15 +565,12 @@ async function resetIfListWriteFails(origin: ObjectInstance, change: Promise<voi
   }
 }
 
-/** Returns the key of the folder to which the earlier pages of a branch's origin go when they are many. */
+/** Where the earlier pages of a branch's origin go when they are many. */
 function baseKey(key: string): string {
   return branchKey(key, 'base');
 }
 
-/**
- * Returns the id of the object's branch to which a folder belongs, directly or below that branch; null if there is
- * none.
- */
+/** The id of the object's branch that a folder is of, or is below; null if there is none. */
 function idBelow(key: string, originKey: string): string | null {
   const begin = branchKey(originKey, '');
   return key.startsWith(begin) ? key.slice(begin.length).split(/[~.]/)[0]! : null;

@@ -54,7 +54,7 @@ export type MakeBindings = (instance: ObjectInstance) => InstanceBindings;
 
 const SOCKET = annotationOf({ kind: 'socket' });
 
-/** Starts the parts for objects that follow others; see packages/follow/copy. */
+/** Starts what objects that follow others need; see packages/follow/copy. */
 export type StartFollowing = (host: ObjectHost, environment: HostEnvironment) => Followers;
 
 export class ObjectHost {
@@ -66,25 +66,22 @@ export class ObjectHost {
   /** The calls under way that can be cancelled. */
   readonly cancellations: Cancellations;
   readonly notices = new HostNotices();
-  /** The parts that all objects of the host share. */
+  /** The parts that its objects share. */
   readonly io: IoHost;
-  /** The way in which code that belongs to no object calls objects. */
+  /** How code that belongs to none of them calls them. */
   readonly outside: PartyIo;
   readonly #environment: HostEnvironment;
   readonly #makeBindings: MakeBindings;
   readonly #notes: CatalogNotes;
   readonly #facetFiles: FacetFiles;
   readonly branches: Branches;
-  /** Keeps results of live reads for the next visit of a page; undefined if this host keeps none. */
+  /** Keeps results of live reads for the next visit of a page; undefined: nothing is kept here. */
   readonly kept: KeptResults | undefined;
   readonly #openFiles: OpenFiles;
   readonly #crowding: Crowding;
-  /**
-   * The objects that follow an object on a server; their classes run only on branches. Set before the first object is
-   * used.
-   */
+  /** The objects that follow one on a server; their class runs only on branches. Set before the first object is used. */
   followers: Followers = NO_FOLLOWERS;
-  /** Objects whose files are gone, and about which listeners were informed. */
+  /** Objects whose files are gone, and of which listeners were told. */
   readonly #missing = new Set<string>();
   /**
    * Objects on whose files a call has failed. Their next openings store the bytes that a failed flush may have
@@ -101,7 +98,7 @@ export class ObjectHost {
   ) {
     const { nextTurn, beforeNextTurn = nextTurn, limits = completeLimits() } = environment;
     this.#openFiles = new OpenFiles(limits.openFiles, {
-      // A call waits for this timer, so a process of Node must not end before.
+      // A call waits for it, so a process of Node must not end before.
       after: (delayMs, task) => environment.afterRealTime(delayMs, task, true),
       short: () => this.#crowding.evictSoon(),
     });
@@ -158,8 +155,8 @@ export class ObjectHost {
   }
 
   /**
-   * Finds the alarms of the objects in the catalog. A lost catalog is rebuilt from the folders; then every object is
-   * opened once.
+   * Finds the alarms of the objects in the catalog. A lost catalog is rebuilt from the folders: then
+   * every object is looked at once.
    */
   async start(): Promise<void> {
     if (!this.classes.runsAlarms) this.rest();
@@ -202,10 +199,7 @@ export class ObjectHost {
     return this.#at(address, (found) => this.instances.use(found, use));
   }
 
-  /**
-   * Returns the address of the object's files: if each identity has a copy of the object, the address of the present
-   * identity's copy.
-   */
+  /** Where the object's files are: an object of which each identity has a copy is where the present one's is. */
   located(address: ObjectAddress): ObjectAddress | Promise<ObjectAddress> {
     return this.followers.copyOf?.(address) ?? address;
   }
@@ -215,7 +209,7 @@ export class ObjectHost {
   }
 
   /**
-   * Returns the instance of an address. It may be evicted from the next turn on, unless it is used.
+   * The instance of an address. It may be evicted from the next turn on, unless it is used.
    *
    * @throws errors of opening its files; CONNECTION_CLOSED after `close`
    */
@@ -223,13 +217,13 @@ export class ObjectHost {
     return this.#at(address, (found) => this.instances.get(found));
   }
 
-  /** Returns the instance of a facet; starts the facet if it has no instance. @throws as `instance` */
+  /** The instance of a facet, which is started if there is none. @throws as `instance` */
   facet(address: ObjectAddress, startup: FacetStartup): Promise<ObjectInstance> {
     this.#facetFiles.started(addressKey(address));
     return this.instances.get(address, startup);
   }
 
-  /** Ends this instance of a facet in order, because the facet's parent has ended. */
+  /** Ends this instance of a facet in order, as its parent has ended. */
   closeFacet(instance: ObjectInstance): void {
     const reason = storageError('OBJECT_RESET', 'The object of the facet has ended.');
     // A flush that fails now has no caller to tell.
@@ -243,21 +237,21 @@ export class ObjectHost {
     void this.instances.end(key, reason, async () => {});
   }
 
-  /** Ends a facet, and removes its files and those of its own facets. @throws IO */
+  /** Ends a facet and removes its files, and those of its own facets. @throws IO */
   deleteFacet(address: ObjectAddress, reason: unknown): Promise<void> {
     const key = addressKey(address);
     this.resets.add(key, reason);
     return this.#facetFiles.remove(key, reason);
   }
 
-  /** Ends a facet, which becomes a copy of another facet in its present state. @throws IO, DISK_FULL, CORRUPT */
+  /** Ends a facet, which becomes a copy of another as that is now. @throws IO, DISK_FULL, CORRUPT */
   copyFacet(from: ObjectAddress, to: ObjectAddress, reason: unknown): Promise<void> {
     const key = addressKey(to);
     this.resets.add(key, reason);
     return this.#facetFiles.copy(addressKey(from), key, reason);
   }
 
-  /** Resets the object, if it has an instance: unconfirmed writes are lost, unanswered events reject. */
+  /** Resets the object, if it has an instance: unconfirmed writes are gone, unanswered events reject. */
   reset(address: ObjectAddress, reason: unknown): Promise<void> {
     return this.#at(address, (found) => this.instances.reset(addressKey(found), reason));
   }
@@ -275,7 +269,7 @@ export class ObjectHost {
     await this.instances.close(key, await this.instance(address), reason);
   }
 
-  /** Removes the object, its files and its facets; its unanswered events reject. */
+  /** Removes the object and its files, and its facets; its unanswered events reject. */
   erase(address: ObjectAddress): Promise<void> {
     const reason = storageError('OBJECT_RESET', 'The object was deleted.');
     return this.#at(address, (found) =>
@@ -290,7 +284,7 @@ export class ObjectHost {
     below: () => Promise<void>,
   ): Promise<void> {
     const key = addressKey(address);
-    // A call that comes from now on waits for the end of the removal, and finds an empty object.
+    // A call that comes from now on waits for the end of the removal, and begins with nothing.
     await this.instances.end(key, reason, async () => {
       this.alarms.forget(key);
       this.#sockets.get(key)?.reset();
@@ -303,7 +297,7 @@ export class ObjectHost {
     });
   }
 
-  /** Returns the object's committed database as a plain SQLite file. */
+  /** The object's database as it is committed, as a plain SQLite file. */
   exportDatabase(address: ObjectAddress): Promise<Uint8Array<ArrayBuffer>> {
     return this.deliver(address, ({ storage }) => storage.databaseBytes());
   }
@@ -313,7 +307,7 @@ export class ObjectHost {
    * the object restarts. Resolves, when that is durable, to the bookmark that undoes it.
    *
    * @throws IMPORT_INVALID: nothing was touched; DISK_FULL, IO: nothing has changed, but damaged files are gone;
-   *   WORKER_FAILED without the late parts
+   * WORKER_FAILED without the late parts
    */
   async importDatabase(
     address: ObjectAddress,
@@ -336,28 +330,27 @@ export class ObjectHost {
       throw error;
     };
     try {
-      // Try twice before removing damaged files: an opening that finds a damaged restore fails and cancels the restore,
-      // and the next opening succeeds.
+      // Not at once: an opening that meets a damaged restore fails, gives the restore up, and the next one succeeds.
       const result = await fill()
         .catch(ifUnreadable(fill))
         .catch(ifUnreadable(() => this.#removeDamaged(address).then(fill)));
-      if ('notBegun' in result) throw result.notBegun; // The error may be that of a constructor, for example.
+      if ('notBegun' in result) throw result.notBegun; // For example, the error of a constructor.
       return result.undo;
     } finally {
       opened.close();
     }
   }
 
-  /** Removes the object's damaged files. Facets have files of their own, which stay. */
+  /** Facets have files of their own, which stay. */
   #removeDamaged(address: ObjectAddress): Promise<void> {
     const reason = storageError('OBJECT_RESET', 'importDatabase() replaces damaged files.');
     return this.#remove(address, reason, async () => {});
   }
 
   /**
-   * Restores the object to a bookmark, or to a time in milliseconds, by a restart; calls under way reject. Resolves to
-   * the bookmark that undoes the restore, when the object has started in the restored state. Of several restores at
-   * once, each one undoes the one before it.
+   * Takes the object back to a bookmark, or to a time in milliseconds, by a restart; calls under way reject.
+   * Resolves, when the object has started as it was then, to the bookmark that undoes it. Of several at once, each
+   * undoes the one before it.
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, TRANSACTION_TIMEOUT, DISK_FULL, IO
    */
@@ -375,7 +368,7 @@ export class ObjectHost {
         await this.instance(address);
         return result.undo;
       }
-      // The instance ended before the restore began; another restore may have ended it.
+      // The instance ended before; another restore may have ended it.
       const { notBegun } = result;
       if (!isStorageError(notBegun) || notBegun.code !== 'OBJECT_RESET') throw notBegun;
       if (notBegun.retryable !== true) throw notBegun;
@@ -384,7 +377,7 @@ export class ObjectHost {
 
   /**
    * Makes the state of a branch the object's own, as one commit, and restarts the object; calls under way reject.
-   * Resolves, when the commit is durable, to the bookmark that undoes it. The branch continues to exist.
+   * Resolves, when that is durable, to the bookmark that undoes it. The branch goes on.
    *
    * @throws CONFLICT if the object has changed since the branch began; BRANCH_ENDED; DISK_FULL, IO: nothing has changed
    */
@@ -392,7 +385,7 @@ export class ObjectHost {
     return this.branches.promote(branch, cancellation, by);
   }
 
-  /** Begins no alarm from now on. Running alarms continue, and the others stay for the next host. */
+  /** Begins no alarm from now on; running alarms go on, and the others stay for the next host. */
   rest(): void {
     this.alarms.close();
   }
@@ -403,8 +396,8 @@ export class ObjectHost {
   }
 
   /**
-   * Closes every instance after its last write is durable, and opens none from then on. Events that still run reject,
-   * sockets break, and alarms stay for the next host. `fact` says in messages why.
+   * Closes every instance after its last write is durable, and opens none from then on. Events that
+   * still run reject, sockets break, alarms stay for the next host. `fact` is the reason.
    *
    * @throws errors of an instance's last flush, when all are closed
    */
@@ -486,10 +479,7 @@ export class ObjectHost {
     });
   }
 
-  /**
-   * Called when the files of a stored object are gone, and the opening has created new ones. Informs listeners once per
-   * host.
-   */
+  /** The files of an object that was stored are gone. It is told once a host; opening has created new ones. */
   async #miss(key: string, address: ObjectAddress): Promise<void> {
     await this.#environment.medium.remove(key).catch(() => {}); // Empty files that stay mean the same as none.
     if (address.branch !== undefined || this.#missing.has(key)) return;
@@ -497,10 +487,7 @@ export class ObjectHost {
     this.notices.tell({ type: 'objectmissing', address });
   }
 
-  /**
-   * Returns the class and arguments of the instance's user object; null for an object without a class. @throws
-   * UNKNOWN_CLASS
-   */
+  /** The class and arguments of its user's object; null without a class. @throws UNKNOWN_CLASS */
   #construction(
     key: string,
     address: ObjectAddress,
@@ -534,7 +521,7 @@ export class ObjectHost {
     return sockets;
   }
 
-  /** Removes the object's entry of sockets if that entry is empty. */
+  /** A branch that has ended is never used again. */
   #forgetSockets(key: string): void {
     if (this.#sockets.get(key)?.isEmpty) this.#sockets.delete(key);
   }
@@ -554,8 +541,7 @@ export class ObjectHost {
 
   #evict(key: string, instance: ObjectInstance): void {
     if (instance.startup !== undefined && this.#sockets.get(key)?.isEmpty === false) {
-      // A message of a socket could not start the facet again. Count this as a use, so that the facet is evicted later.
-      instance.retain()();
+      instance.retain()(); // A socket's message could not start it again: as a use, it is looked at again later.
       return;
     }
     const reason = storageError('OBJECT_RESET', 'The object was closed while idle.');
@@ -587,13 +573,13 @@ export class ObjectHost {
   }
 }
 
-/** The events of a database that nobody listens to. */
+/** For a database whose events nobody needs. */
 const NO_EVENTS = { beforeWrite() {}, onCritical() {} };
 
 /**
- * Makes the functions by which calls of code that belongs to no object, in the thread of its host, begin and end. If
- * the platform knows the running task only by its turn, outside code must not share a turn with a task, so its calls
- * begin and end in turns of their own. `nextTurn` begins a turn that belongs to no object.
+ * How calls of code that belongs to no object, in the thread of its host, enter and leave. Where the
+ * running task is known only by its turn, outside code must not share a turn with one: its calls begin
+ * and end in turns of their own. `nextTurn` begins a turn that belongs to no object.
  */
 function outsideIo({ nextTurn }: HostEnvironment, resets: Resets): PartyIo {
   if (isTaskExact) return FREE;
