@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import type { HistoryLimits, RemoteStorage, StorageMoment } from '../../src/index.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { LONG, ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE, RELEASE } from '../browsers/tags.ts';
 
 declare global {
   interface Window {
@@ -139,10 +139,9 @@ function letterAt(tab: Page, bookmark: string): Promise<string> {
   }, bookmark);
 }
 
-test('[HIST8] [HIST11] the bytes of the tab whose worker leads bound the history, and those of a page cannot be changed', async ({
-  context,
-  server,
-}) => {
+test('[HIST8] [HIST11] the bytes of the tab whose worker leads bound the history, and those of a page cannot be changed', {
+  tag: [LONG, RELEASE],
+}, async ({ context, server }) => {
   const leader = await openBlank(await context.newPage(), server);
   const none = await save(leader, { bytes: 0 });
   const lost = 'BOOKMARK_UNAVAILABLE';
