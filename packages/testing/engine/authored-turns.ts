@@ -141,8 +141,9 @@ export class AuthoredTurns {
   #deleteAll(storage: Storage, { alarm }: Draft): void {
     this.#history.attempt = null; // The turn is undone, and its state would be deleted anyway.
     storage.deleteAll();
-    // A second deletion in a turn changes nothing, so it is no commit.
-    if (this.#deleted === this.#history.last) return;
+    // A second deletion in a turn is a commit only if the alarm, which a deletion keeps, was changed between both.
+    const { last } = this.#history;
+    if (this.#deleted === last && last.contents.alarm === alarm) return;
     this.#expect({ ...EMPTY, alarm });
     this.#history.committed();
     this.#deleted = this.#history.last;
