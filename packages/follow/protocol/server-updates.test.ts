@@ -2,35 +2,19 @@
 
 import { expect, test } from 'vitest';
 import { Random } from '../../testing/simulate/world/random.ts';
-import type { Position } from './messages.ts';
+import { at, changes, ends, greets, HEAD, value } from '../testing/server-steps.ts';
 import { openFollowServer, stepFollowServer, stepInPlace } from './server.ts';
 import type { FollowServerEffect, FollowServerEvent } from './server-events.ts';
 import type { OwnedFollowServer } from './server-state.ts';
 
-const at = (id: number): Position => ({ id, life: 7 });
-const START = at(5);
-
-const greets = (connection: number, client: string, head = START): FollowServerEvent => ({
-  ...{ kind: 'hello', connection, record: null, lifeAtPosition: 7, copyLives: null, head },
-  canSnapshot: true,
-  message: {
-    ...{ kind: 'hello', protocol: { oldest: 2, newest: 2 }, client },
-    ...{ position: START, copy: null, ack: 0 },
-  },
-});
-const calls = (connection: number, n: number, head = START): FollowServerEvent => ({
+const calls = (connection: number, n: number, head = HEAD): FollowServerEvent => ({
   ...{ kind: 'call', connection, bytes: 9, head },
   message: { kind: 'call', n, mark: n, method: 'm', args: null, again: false, ack: 0 },
 });
-const ends = (client: string, head: Position): FollowServerEvent => ({
-  ...{ kind: 'ended', client, outcome: { kind: 'value', value: 1 }, bytes: 9, head },
-});
-const changed = (head: Position): FollowServerEvent => ({ kind: 'changed', head });
-
 /** A server with this many connections, from number 0 on, at one position. */
 function serverWith(connections: number): OwnedFollowServer {
   let { state } = openFollowServer({
-    ...{ version: 1, head: START, records: new Map(), connections: new Map() },
+    ...{ version: 1, head: HEAD, records: new Map(), connections: new Map() },
   });
   for (let number = 0; number < connections; number++) {
     ({ state } = stepFollowServer(state, greets(number, `client-${number}`)));
@@ -45,13 +29,13 @@ const isMoreDue = (effects: readonly FollowServerEffect[]) =>
 
 test('[FOLS26] the end of a call updates its own connection at once, and 100 others in four later events', () => {
   let { state } = stepFollowServer(serverWith(101), calls(70, 1));
-  let step = stepFollowServer(state, ends('client-70', at(6)));
+  let step = stepFollowServer(state, ends('client-70', value(1), at(6)));
   expect(updatedBy(step.effects)).toEqual([70]);
   const updated: number[] = [];
   const sizes: number[] = [];
   while (isMoreDue(step.effects)) {
     ({ state } = step);
-    step = stepFollowServer(state, changed(at(6)));
+    step = stepFollowServer(state, changes(at(6)));
     sizes.push(updatedBy(step.effects).length);
     updated.push(...updatedBy(step.effects));
   }
@@ -70,7 +54,7 @@ test('[FOLS26] while the object changes again and again, each of 100 connections
   let state = serverWith(100);
   const counts = new Map<number, number>();
   for (let id = 6; id < 31; id++) {
-    const step = stepFollowServer(state, changed(at(id)));
+    const step = stepFollowServer(state, changes(at(id)));
     ({ state } = step);
     expect(updatedBy(step.effects)).toHaveLength(32);
     for (const number of updatedBy(step.effects)) counts.set(number, (counts.get(number) ?? 0) + 1);
@@ -79,7 +63,7 @@ test('[FOLS26] while the object changes again and again, each of 100 connections
 });
 
 test('[FOLS26] with 32 connections, one event updates all of them', () => {
-  const { effects } = stepFollowServer(serverWith(32), changed(at(6)));
+  const { effects } = stepFollowServer(serverWith(32), changes(at(6)));
   expect([updatedBy(effects).length, isMoreDue(effects)]).toEqual([32, false]);
 });
 
@@ -97,15 +81,15 @@ test('[FOLS26] a step in place has the same result as a step, which leaves its s
     const head = at(6 + i);
     const isConnected = state.connections.has(connection);
     let event: FollowServerEvent;
-    if (isRunning && random.onceIn(2)) event = ends(client, head);
+    if (isRunning && random.onceIn(2)) event = ends(client, value(1), head);
     else if (!isConnected && known === undefined) {
-      event = greets(connection, client, head);
+      event = { ...greets(connection, client), head };
       numbers.delete(client);
     } else if (random.onceIn(9)) event = { kind: 'closed', connection, head };
     else if (isConnected && random.onceIn(2)) {
       event = calls(connection, n, head);
       numbers.set(client, n);
-    } else event = changed(head);
+    } else event = changes(head);
     const before = structuredClone(state);
     const step = stepFollowServer(state, event);
     expect(state).toEqual(before);
