@@ -20,7 +20,7 @@ const SCHEMA_SQL =
   "SELECT name, sql FROM sqlite_master WHERE type = ?1 AND sql IS NOT NULL AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' " +
   "AND name NOT LIKE '\\_follow\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
 const SELECT_SEQUENCE_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'";
-/** The order in which the kinds are dropped: those that depend on other kinds come first. */
+/** The order in which kinds of schema objects are dropped: a kind that depends on other kinds comes before them. */
 const DROP_ORDER = ['view', 'trigger', 'index', 'table'] as const;
 const CREATE_ORDER = ['table', 'index', 'view', 'trigger'] as const;
 

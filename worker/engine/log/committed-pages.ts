@@ -147,11 +147,6 @@ export class CommittedPages implements PageLayer {
     return this.#exact.has(pageIndex);
   }
 
-  /** Begins the next segment. An opening may begin there, so no page is exact yet. */
-  beginSegment(): void {
-    this.#forgetExact();
-  }
-
   /** Lists at most `count` exact pages, namely those that records held last, whole or as differences. */
   lastExact(count: number): number[] {
     return [...this.#exact].slice(-count);
@@ -211,6 +206,11 @@ export class CommittedPages implements PageLayer {
     return this.#overlayBytes >= checkpointOverlayBytes || logBytes >= allowed;
   }
 
+  /** True if there is an exact page. Such a page is in the overlay until the next checkpoint. */
+  get hasExact(): boolean {
+    return this.#exact.size > 0;
+  }
+
   /** True when the main file contains every committed page. */
   get isCheckpointed(): boolean {
     return this.#overlay.size === 0;
@@ -243,7 +243,8 @@ export class CommittedPages implements PageLayer {
     const written = [...this.#overlay.entries()].sort((a, b) => a[0] - b[0]);
     this.#checkpointState = 'running';
     // From here on, an opening may find in the main file the pages of this checkpoint or of the one before.
-    this.#forgetExact();
+    this.#exact.clear();
+    this.#moved.clear();
     try {
       for (const [pageIndex, page] of written) this.#main.setSum(pageIndex, page);
       this.#log.active.writeIndex();
@@ -295,11 +296,6 @@ export class CommittedPages implements PageLayer {
       if (page instanceof Uint8Array) continue;
       assert(page.offset + PAGE_BYTES <= end, 'a page refers to a segment that has ended');
     }
-  }
-
-  #forgetExact(): void {
-    this.#exact.clear();
-    this.#moved.clear();
   }
 
   get #overlayBytes(): number {

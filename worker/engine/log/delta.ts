@@ -41,24 +41,42 @@ export class Copies {
     return this.#numbers[copy * 3 + 1]!;
   }
 
-  /** Returns the parts of the target that no copy covers, in order: pairs of begin and end. */
-  gaps(targetBytes: number): number[] {
-    const gaps: number[] = [];
-    let end = 0;
-    for (let copy = 0; copy < this.count; copy++) {
-      if (this.targetOf(copy) > end) gaps.push(end, this.targetOf(copy));
-      end = this.targetOf(copy) + this.lengthOf(copy);
-    }
-    if (targetBytes > end) gaps.push(end, targetBytes);
-    return gaps;
-  }
-
   lengthOf(copy: number): number {
     return this.#numbers[copy * 3 + 2]!;
   }
+
+  /** Returns the parts of the target that no copy covers, in order: pairs of begin and end. */
+  targetGaps(targetBytes: number): number[] {
+    return this.#gaps(this.#all, (copy) => this.targetOf(copy), targetBytes);
+  }
+
+  /** Returns the parts of the source that no copy covers, in order: pairs of begin and end. */
+  sourceGaps(sourceBytes: number): number[] {
+    const order = this.#all.sort((one, other) => this.sourceOf(one) - this.sourceOf(other));
+    return this.#gaps(order, (copy) => this.sourceOf(copy), sourceBytes);
+  }
+
+  get #all(): number[] {
+    return Array.from({ length: this.count }, (_, copy) => copy);
+  }
+
+  #gaps(order: readonly number[], beginOf: (copy: number) => number, bytes: number): number[] {
+    const gaps: number[] = [];
+    let end = 0;
+    for (const copy of order) {
+      const begin = beginOf(copy);
+      if (begin > end) gaps.push(end, begin);
+      end = Math.max(end, begin + this.lengthOf(copy));
+    }
+    if (bytes > end) gaps.push(end, bytes);
+    return gaps;
+  }
 }
 
-/** The index of a source knows the bytes at each multiple of this length. Equal runs that are shorter may be missed. */
+/**
+ * The index of a source has the block of this length at each multiple of this length. An equal run may be missed if it
+ * contains no whole block, so if it is shorter than twice this.
+ */
 const BLOCK_BYTES = 16;
 /**
  * Length of the runs that a sample compares. The source has a run at each multiple of this length, so any bytes of
@@ -69,7 +87,10 @@ const RUN_BYTES = 32;
 const FEW_PAGES = 8;
 /** Minimum length of a copy from the expected place of the page. Such a copy is found without the index. */
 const PLACE_BYTES_MIN = 8;
-/** After 2 to the power of this many misses, the search begins to step over bytes. */
+/**
+ * Each time that this power of two of offsets in a row have no copy, the search steps over one byte more: where nothing is
+ * found, a long search costs little.
+ */
 const SKIP_SHIFT = 5;
 const TABLE_ENTRIES_MIN = 1 << 8;
 const TABLE_ENTRIES_MAX = 1 << 16;
@@ -131,13 +152,7 @@ export function haveCommonRun(
   sources: readonly Uint8Array[],
   targets: readonly Uint8Array[],
 ): boolean {
-  let entries = TABLE_ENTRIES_MIN;
-  while (entries < (2 * sources.length * PAGE_BYTES) / RUN_BYTES && entries < TABLE_ENTRIES_MAX) {
-    entries *= 2;
-  }
-  if (entries > table.length) table = new Int32Array(entries);
-  table.fill(-1, 0, entries);
-  const mask = entries - 1;
+  const mask = emptyTable((sources.length * PAGE_BYTES) / RUN_BYTES);
   for (let page = 0; page < sources.length; page++) {
     const words = wordsOf(sources[page]!);
     for (let word = 0; word + RUN_BYTES / 4 <= words.length; word += RUN_BYTES / 4) {
@@ -311,15 +326,20 @@ export function damagedDelta() {
 function indexSource(from: DataView): number {
   const blocks = Math.floor(from.byteLength / BLOCK_BYTES);
   if (blocks === 0) return 0;
-  let entries = TABLE_ENTRIES_MIN;
-  while (entries < 2 * blocks && entries < TABLE_ENTRIES_MAX) entries *= 2;
-  if (entries > table.length) table = new Int32Array(entries);
-  table.fill(-1, 0, entries);
-  const mask = entries - 1;
+  const mask = emptyTable(blocks);
   for (let block = 0; block < blocks; block++) {
     table[hashAt(from, block * BLOCK_BYTES) & mask] = block * BLOCK_BYTES;
   }
   return mask;
+}
+
+/** Empties a table for about this many entries; returns the mask for its hashes. */
+function emptyTable(count: number): number {
+  let entries = TABLE_ENTRIES_MIN;
+  while (entries < 2 * count && entries < TABLE_ENTRIES_MAX) entries *= 2;
+  if (entries > table.length) table = new Int32Array(entries);
+  table.fill(-1, 0, entries);
+  return entries - 1;
 }
 
 function hashOf(one: number, other: number): number {

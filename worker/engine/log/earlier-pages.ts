@@ -1,8 +1,8 @@
 // Collects the pages of an earlier state as differences from the present pages.
 //
-// Records are added from the newest to the oldest, so for each word, the record that was added last holds the value. A
-// page that was changed often takes no more memory than a whole page. If the bytes of a page moved, the place of each
-// byte in the present pages is stored; `resolve` reads the bytes there.
+// Records are added from the newest to the oldest, so for each word, the record that was added last holds the value.
+// However often a page was changed, it takes the memory of one page; of four pages if its bytes moved: then the place of
+// each byte in the present pages is stored, and `resolve` reads the bytes there.
 //
 // Invariants: bytes that no added record has changed are equal in the earlier and the present state. All pages of a
 // record are undone at once, because the record copies bytes from the pages after the record.

@@ -9,7 +9,6 @@ import type { Checksum } from './checksum.ts';
 import { haveCommonRun } from './delta.ts';
 import {
   DELTA_INDEX_MAX,
-  DELTA_PAGES_MAX,
   type DeltaChange,
   encodeDelta,
   type UnchangedPage,
@@ -26,7 +25,7 @@ const MOVED_SAMPLES_INEXACT = 4;
  * Maximum number of pages that are collected before they are written: more pages would make a record longer than a
  * part.
  */
-const PAGES_MAX = Math.min(128, DELTA_PAGES_MAX);
+const PAGES_MAX = 128;
 /**
  * Differences are written only if they take less than this part of the bytes of the ranges, because reading differences
  * takes longer.
@@ -43,8 +42,11 @@ const INVESTED_PART = 0.25;
  */
 const VAIN_MIN = 3;
 const VAIN_MAX = 8;
-/** Maximum number of unchanged pages that are searched in addition to the changed ones. */
-const OTHERS_MAX = 64;
+/**
+ * Maximum number of unchanged pages that are searched, for each changed one. SQLite writes a value whose size changes into
+ * pages of its free list, which are about as many as the value has.
+ */
+const OTHERS_PER_PAGE = 3;
 
 // These buffers serve all objects of a worker, because every use ends within one turn of the event loop.
 const buffers = Array.from({ length: PAGES_MAX }, () => new Uint8Array(0));
@@ -53,7 +55,7 @@ const buffers = Array.from({ length: PAGES_MAX }, () => new Uint8Array(0));
 export interface KnownPages {
   /** True if a redo knows the page exactly. */
   isExact(pageIndex: number): boolean;
-  /** Lists at most `count` pages that a redo knows exactly, namely those that changed last. */
+  /** Lists at most `count` pages that a redo knows exactly: those that records held last, whole or as differences. */
   lastExact(count: number): number[];
   read(pageIndex: number, target: Uint8Array): void;
 }
@@ -132,7 +134,9 @@ export class MovedPages {
       const later = encodeDelta(known, this.#checksum);
       if (later === null || later.length >= INVESTED_PART * ranges) return null;
     }
-    const entry = encodeDelta(changes, this.#checksum, () => this.#others());
+    const entry = encodeDelta(changes, this.#checksum, () =>
+      this.#others(changes.length * OTHERS_PER_PAGE),
+    );
     return isInexact || (entry !== null && entry.length < GAIN_PART * ranges) ? entry : null;
   }
 
@@ -148,8 +152,8 @@ export class MovedPages {
     this.#leftOut = this.#vain <= VAIN_MIN ? 0 : 2 ** (this.#vain - VAIN_MIN) - 1;
   }
 
-  #others(): UnchangedPage[] {
-    const unchanged = this.#known.lastExact(OTHERS_MAX).filter(this.#isUnchanged);
+  #others(count: number): UnchangedPage[] {
+    const unchanged = this.#known.lastExact(count).filter(this.#isUnchanged);
     return unchanged.map((pageIndex) => {
       const bytes = new Uint8Array(PAGE_BYTES);
       this.#known.read(pageIndex, bytes);

@@ -87,6 +87,7 @@ export function encodeDelta(
   checksum: Checksum,
   others: () => readonly UnchangedPage[] = () => [],
 ): Uint8Array | null {
+  assert(changes.length <= DELTA_PAGES_MAX, 'an entry of the log has too many pages');
   // Pages that may be copied come first, so that their bytes are the beginning of the old bytes.
   const sorted = [...changes].sort((one, other) => Number(other.isExact) - Number(one.isExact));
   const old = gather(sorted.map(({ before }) => before));
@@ -98,7 +99,7 @@ export function encodeDelta(
     const used = usedPages(others(), next, copies);
     if (used.length > 0) return encodeDelta([...changes, ...used], checksum);
   }
-  const rest = bytesOf(old, uncovered(copies, old.length));
+  const rest = bytesOf(old, copies.sourceGaps(old.length));
   // If no new bytes were found in the old bytes, no old bytes will be found in the new bytes.
   const isVain = copies.count === 0 && exactBytes === old.length;
   const restCopies = isVain ? copies : findCopies(next, rest);
@@ -122,7 +123,7 @@ function usedPages(
   next: Uint8Array,
   copies: Copies,
 ): DeltaChange[] {
-  const missing = bytesOf(next, copies.gaps(next.length));
+  const missing = bytesOf(next, copies.targetGaps(next.length));
   const found = findCopies(gather(others.map(({ bytes }) => bytes)), missing);
   if (found.bytes < MISSING_BYTES) return [];
   const used = new Set<number>();
@@ -146,8 +147,8 @@ export function encodeEarlier(
 ): Uint8Array {
   const earlier = new Set(pages.map(({ pageIndex }) => pageIndex));
   const sources = new Set(sourcePages);
-  const both = [...pages.map(({ pageIndex }) => pageIndex)];
-  both.push(...sourcePages.filter((pageIndex) => !earlier.has(pageIndex)));
+  const others = sourcePages.filter((pageIndex) => !earlier.has(pageIndex));
+  const both = [...earlier, ...others];
   assert(both.length <= DELTA_PAGES_MAX, 'an entry of the log has too many pages');
   scripts.begin(headBytes(both.length));
   // The source pages are numbered in the order of `sourcePages`, but lie in the entry in the order of `both`.
@@ -283,7 +284,7 @@ export class DeltaEntry {
         literal() {},
       });
     }
-    const gaps = uncovered(copies, this.#old.length * PAGE_BYTES);
+    const gaps = copies.sourceGaps(this.#old.length * PAGE_BYTES);
     const targetBytes = lengthOf(gaps);
     const sourceBytes = this.#new.length * PAGE_BYTES;
     readScript(
@@ -345,21 +346,6 @@ function placesOf(changes: readonly DeltaChange[]): Int32Array {
     if (before !== null) old += PAGE_BYTES;
   }
   return Int32Array.from(places);
-}
-
-/** Returns the parts of the source that no copy covers, in order: pairs of begin and end. */
-function uncovered(copies: Copies, sourceBytes: number): number[] {
-  const order = Array.from({ length: copies.count }, (_, copy) => copy);
-  order.sort((one, other) => copies.sourceOf(one) - copies.sourceOf(other));
-  const gaps: number[] = [];
-  let end = 0;
-  for (const copy of order) {
-    const begin = copies.sourceOf(copy);
-    if (begin > end) gaps.push(end, begin);
-    end = Math.max(end, begin + copies.lengthOf(copy));
-  }
-  if (sourceBytes > end) gaps.push(end, sourceBytes);
-  return gaps;
 }
 
 function lengthOf(gaps: readonly number[]): number {

@@ -309,8 +309,12 @@ export class PageStore implements DatabaseFile {
     yield* this.#log.flush();
     yield* this.committed.endCheckpoint();
     if (!this.#canRotate || !this.#log.active.isFlushed) return;
+    // An opening may begin with the next segment.
+    assert(
+      !this.committed.hasExact,
+      'records of the next segment could refer to pages of the one before',
+    );
     this.#log.rotate();
-    this.committed.beginSegment();
   }
 
   get #canRotate(): boolean {

@@ -36,8 +36,8 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/engine/log/committed-pages.ts',
-        from: '    this.#forgetExact();\n    try {',
-        to: '    try {',
+        from: '    this.#exact.clear();\n',
+        to: '',
       },
     ],
   },
